@@ -1,0 +1,1 @@
+"""The provider APIs that the rehearsal speaks, one pure module for each."""

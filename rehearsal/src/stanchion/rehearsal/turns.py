@@ -1,0 +1,131 @@
+"""Which turn of a script answers a request, decided from the request alone.
+
+The position is the number of assistant messages after the first user message, so a retry of the
+same request gets the same turn and the provider keeps no state. This module must never look at
+a dialect's wire format: a dialect hands in what was asked and renders what comes out.
+"""
+
+from dataclasses import dataclass
+
+from stanchion.rehearsal.script import Script, ToolCall, Turn, Usage
+
+BYTES_PER_TOKEN = 4
+"""A rule of thumb for English text, good enough for counts that only have to be plausible."""
+
+ALL_DONE = Turn(text="All turns of the script are done.")
+SIDE_ANSWER = Turn(text="Rehearsal")
+"""The answer to a title or summary request: it offers no tools and takes no turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, as a dialect understood it."""
+
+    model: str
+    stream: bool
+    include_usage: bool
+    tools: tuple[str, ...]
+    turns_taken: int
+    body_bytes: int
+    max_tokens: object = None
+    max_completion_tokens: object = None
+    reasoning_effort: object = None
+    """The last three are for the witness: whatever stood there, None if nothing did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to say, before a dialect gives it a form."""
+
+    turn: int | None
+    """Position in the script (beyond its end: the closing text); None for a side request."""
+    reasoning: str
+    text: str
+    calls: tuple[ToolCall, ...]
+    finish: str | None
+    usage: Usage | None
+    gap_ms: int
+    hold_s: float
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that gets an error instead of a turn."""
+
+    status: int
+    message: str
+    kind: str = "invalid_request_error"
+    param: str | None = None
+    code: str | None = None
+    turn: int | None = None
+
+
+def choose(script: Script, asked: Asked) -> Answer | Refusal:
+    """The answer this request gets each time it is sent."""
+    gap_ms = script.defaults.gap_ms
+    if not asked.tools:
+        return _answer(SIDE_ANSWER, (), None, asked, gap_ms)
+    position = asked.turns_taken
+    turn = script.turn[position] if position < len(script.turn) else ALL_DONE
+    calls: list[ToolCall] = []
+    for call in turn.tool:
+        name = _offered(call.name, asked.tools)
+        if name is None:
+            return _not_offered(position, call.name, asked.tools)
+        calls.append(ToolCall(name=name, arguments=call.arguments))
+    return _answer(turn, tuple(calls), position, asked, gap_ms)
+
+
+def _answer(
+    turn: Turn, calls: tuple[ToolCall, ...], position: int | None, asked: Asked, gap_ms: int
+) -> Answer:
+    return Answer(
+        turn=position,
+        reasoning=turn.reasoning,
+        text=turn.text,
+        calls=calls,
+        finish=turn.finish,
+        usage=_usage(turn, asked),
+        gap_ms=gap_ms if turn.gap_ms is None else turn.gap_ms,
+        hold_s=turn.hold_s,
+        paused=turn.pause is not None,
+    )
+
+
+def _offered(name: str, offered: tuple[str, ...]) -> str | None:
+    """The spelling under which the harness offers the tool, exact before case-blind."""
+    if name in offered:
+        return name
+    return next((tool for tool in offered if tool.casefold() == name.casefold()), None)
+
+
+def _not_offered(position: int, name: str, offered: tuple[str, ...]) -> Refusal:
+    return Refusal(
+        status=400,
+        message=(
+            f"turn {position} of the rehearsal script calls the tool {name!r}, which this request "
+            f"does not offer; name one of: {', '.join(offered)}"
+        ),
+        param="tools",
+        code="tool_not_offered",
+        turn=position,
+    )
+
+
+def _usage(turn: Turn, asked: Asked) -> Usage | None:
+    if isinstance(turn.usage, Usage):
+        return turn.usage
+    if turn.usage is False:
+        return None
+    said = turn.text + "".join(f"{call.name}{call.arguments}" for call in turn.tool)
+    reasoning_tokens = _tokens(len(turn.reasoning.encode()))
+    return Usage(
+        prompt_tokens=_tokens(asked.body_bytes),
+        completion_tokens=reasoning_tokens + _tokens(len(said.encode())),
+        reasoning_tokens=reasoning_tokens,
+    )
+
+
+def _tokens(size_bytes: int) -> int:
+    return -(-size_bytes // BYTES_PER_TOKEN)
