@@ -1,0 +1,1 @@
+# Its place makes `ledger` importable wherever pytest is started from.

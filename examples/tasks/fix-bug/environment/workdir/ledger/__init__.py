@@ -1,0 +1,1 @@
+"""Who owes whom after a shared trip. All amounts are whole cents."""
