@@ -1,0 +1,145 @@
+"""What an adapter answers about its harness, and nothing else.
+
+How it is told limit, effort and address; how it is started; where it saves steps; how it shows its
+end. Pure: an adapter reads and writes values; the supervisor does the files and processes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.events import StepSaved
+from stanchion.protocol.evidence import SessionEnd
+from stanchion.protocol.launch import Correction, SideRequest
+from stanchion.protocol.transcript import TaskListItem, TranscriptItem
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one launch tells the harness."""
+
+    model: str
+    base_url: str
+    """`http://127.0.0.1:PORT`, without a path."""
+    dialect: Dialect
+    output_limit: int
+    context: int | None
+    effort: str | None
+    instruction: str
+    home: str
+    workdir: str
+    package_dir: str
+    """Where the harness's package is mounted."""
+    env: Mapping[str, str]
+    """The task's own environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFile:
+    """A file to write before the start; text None = a directory."""
+
+    path: str
+    text: str | None
+    mode: int = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteStore:
+    """A SQLite log that the harness appends to, tailed read-only.
+
+    `query` takes one parameter, the last cursor, and its first column is the next cursor.
+    """
+
+    path: str
+    query: str
+    first_cursor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the harness is started."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    files: tuple[PlannedFile, ...]
+    stdin: bytes
+    store: SqliteStore | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Limits and effort as read back from a written configuration."""
+
+    model: str | None
+    base_url: str | None
+    output_limit: int | None
+    context: int | None
+    effort: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskListSaved:
+    """The agent's own list, whole."""
+
+    session: str
+    items: tuple[TaskListItem, ...]
+
+
+Saved = StepSaved | TranscriptItem | TaskListSaved
+
+
+class SessionReader(Protocol):
+    """Folds what the harness saves, in order, and says at the end what it adds up to.
+
+    Garbage is unknown: a reader never raises on what a harness (or its agent) wrote.
+    """
+
+    def rows(self, rows: Sequence[Sequence[object]]) -> list[Saved]:
+        """New rows of the store."""
+        ...
+
+    def output(self, line: bytes) -> list[Saved]:
+        """One line of the harness's standard output."""
+        ...
+
+    def end(self) -> SessionEnd:
+        """How the session stands now."""
+        ...
+
+
+class Adapter(Protocol):
+    """One harness."""
+
+    name: str
+    versions: tuple[str, ...]
+    """Versions whose behaviour was measured; others are refused."""
+    dialects: tuple[Dialect, ...]
+    """The first is the native one."""
+    header_wait_s: int
+    """How long the harness waits for response headers before it tries again."""
+    min_memory_mb: int
+
+    def corrections(self, dialect: Dialect, output_limit: int) -> tuple[Correction, ...]:
+        """Changes to requests that the harness cannot make itself."""
+        ...
+
+    def side_requests(self, dialect: Dialect) -> tuple[SideRequest, ...]:
+        """Requests beside the main ones that could not be switched off."""
+        ...
+
+    def check(self, settings: Settings) -> None:
+        """Raise RefusedError for what this harness would misread, clamp or drop silently."""
+        ...
+
+    def plan(self, settings: Settings) -> Plan:
+        """How to start it so that it does exactly this."""
+        ...
+
+    def read_back(self, env: Mapping[str, str], files: Mapping[str, bytes]) -> Written:
+        """Limits and effort as the harness will understand them."""
+        ...
+
+    def session(self) -> SessionReader:
+        """A fresh reader of what it saves."""
+        ...

@@ -1,0 +1,1 @@
+"""The supervisor bundle, root file systems and image layers."""

@@ -1,0 +1,109 @@
+"""What the broker saw of one model request: as asked, as sent, as answered.
+
+Read from the bytes at the upstream socket, never from a model table. `exchange` is one logical
+call of the harness; `tries` counts how often it was sent.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from stanchion.protocol.usage import Usage
+
+
+class Finish(StrEnum):
+    """Why a response stopped, normalised; the provider's own word stays beside it."""
+
+    STOP = "stop"
+    TOOL_USE = "tool_use"
+    LENGTH = "length"
+    CONTENT_FILTER = "content_filter"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+class ExchangeResult(StrEnum):
+    """How an exchange ended, with precedence error object > terminal event > end of stream."""
+
+    COMPLETED = "completed"
+    PROVIDER_ERROR = "provider_error"
+    TRUNCATED = "truncated"
+    UNREADABLE = "unreadable"
+    CLIENT_GONE = "client_gone"
+    REVOKED = "revoked"
+    UPSTREAM_UNREACHABLE = "upstream_unreachable"
+
+
+class ErrorClass(StrEnum):
+    """What kind of provider failure it was."""
+
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    AUTH = "auth"
+    BILLING = "billing"
+    QUOTA = "quota"
+    MODEL_NOT_FOUND = "model_not_found"
+    LIMIT_REJECTED = "limit_rejected"
+    CONTEXT_OVERFLOW = "context_overflow"
+    INVALID_REQUEST = "invalid_request"
+    UPSTREAM_PROTOCOL = "upstream_protocol"
+    CONNECT = "connect"
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The request body's words that matter, as received and as sent (equal without corrections)."""
+
+    model: str | None
+    output_limit: int | None
+    output_limit_field: str | None
+    """Which body field carried it, as `max_tokens`."""
+    effort: str | None
+    effort_field: str | None
+    stream: bool | None
+    fields: tuple[str, ...]
+    """Names of all top-level body fields, sorted."""
+    body_sha256: str
+    body_bytes: int
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back. None = not observed."""
+
+    result: ExchangeResult
+    status: int | None = None
+    error_class: ErrorClass | None = None
+    error_words: str | None = None
+    """The provider's message, at most 500 characters, secrets masked."""
+    finish: Finish | None = None
+    finish_raw: str | None = None
+    model_served: str | None = None
+    usage: Usage | None = None
+    usage_why: str | None = None
+    reasoning_present: bool | None = None
+    """True on any evidence; False only for a completed response without any; else None."""
+    text_present: bool | None = None
+    tool_calls: int | None = None
+    """Whole tool calls."""
+    body_sha256: str | None = None
+    body_bytes: int | None = None
+    provider_request_id: str | None = None
+    first_byte_ms: int | None = None
+    duration_ms: int | None = None
+
+    @property
+    def has_content(self) -> bool:
+        """A completed response with text or a whole tool call: one half of progress."""
+        return self.result is ExchangeResult.COMPLETED and bool(
+            self.text_present or (self.tool_calls or 0) > 0
+        )
+
+
+class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
+    """The first difference between a request and its launch spec."""
+
+    exchange: int
+    field: str
+    """`output_limit` | `effort` | `model`."""
+    declared: str | None
+    observed: str | None

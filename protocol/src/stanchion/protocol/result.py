@@ -1,0 +1,106 @@
+"""The result of an attempt as people and programs read it: `result.json`, `run --json`, `show`.
+
+Unknown is null. Names are fixed; fields are only ever added.
+"""
+
+import msgspec
+
+from stanchion.protocol.admin import EffortSeen, LimitsSeen
+from stanchion.protocol.outcome import Blame, EndReason, Flag, Grade, Retry
+
+
+class OutcomeShown(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended."""
+
+    reason: EndReason
+    detail: str
+    blame: Blame | None
+    retry: Retry
+    flags: tuple[Flag, ...]
+
+
+class LimitsShown(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits along their way."""
+
+    output_tokens: LimitsSeen
+
+
+class UsageShown(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums over all responses; null where one of them did not say."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    cost: str | None
+    """US dollars, decimal text; null without a price."""
+
+
+class Stages(msgspec.Struct, frozen=True, kw_only=True):
+    """Durations in seconds; null = not reached or not observed."""
+
+    sandbox_start_s: float | None
+    supervisor_start_s: float | None
+    first_response_s: float | None
+    agent_s: float | None
+    held_s: float | None
+    verify_s: float | None
+    total_s: float | None
+
+
+class SandboxShown(msgspec.Struct, frozen=True, kw_only=True):
+    """What it ran in."""
+
+    kind: str
+    isolation: str | None
+    network: str
+    limits_enforced: bool | None
+    oom_kills: int | None
+
+
+class ImageShown(msgspec.Struct, frozen=True, kw_only=True):
+    """Root file system: as asked for, and the digest that was verified."""
+
+    requested: str | None
+    base: str | None
+    verified: str | None
+
+
+class HarnessShown(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent program."""
+
+    name: str
+    version: str
+
+
+class ReceiptsShown(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the evidence is."""
+
+    head: str | None
+    exchanges: int
+    bundle: str | None
+    """Absolute path."""
+
+
+class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt."""
+
+    run: str
+    attempt: int
+    task: str
+    model: str
+    outcome: OutcomeShown
+    grade: Grade
+    score: float | None
+    reward: dict[str, float] | None
+    limits: LimitsShown
+    effort: EffortSeen
+    reasoning_present: bool | None
+    length_stops: int | None
+    usage: UsageShown
+    stages: Stages
+    sandbox: SandboxShown
+    image: ImageShown
+    harness: HarnessShown
+    receipts: ReceiptsShown
+    why: dict[str, str] = {}
+    """Reasons for the nulls that matter, by path, as `score`."""

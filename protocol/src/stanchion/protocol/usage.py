@@ -1,0 +1,37 @@
+"""Token usage as a provider reported it. None = not reported, never 0, in every sum too."""
+
+import msgspec
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of one response, or a sum over several."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            **{
+                name: _sum(getattr(self, name), getattr(other, name))
+                for name in self.__struct_fields__
+            }
+        )
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    """A sum is known only where both sides are."""
+    return None if left is None or right is None else left + right
+
+
+def total(usages: list[Usage | None]) -> Usage:
+    """Sum over all responses; a figure that one of them did not report is unknown in the sum."""
+    if not usages or any(usage is None for usage in usages):
+        return Usage()
+    known = [usage for usage in usages if usage is not None]
+    result = known[0]
+    for usage in known[1:]:
+        result += usage
+    return result

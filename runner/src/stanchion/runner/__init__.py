@@ -1,0 +1,1 @@
+"""The host side of one attempt: sandbox, launch, verification, results, command line."""
