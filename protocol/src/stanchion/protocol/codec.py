@@ -1,6 +1,6 @@
 """How our messages become bytes: canonical JSON, one message a line.
 
-Canonical means msgspec's deterministic order: keys sorted, no white space. Receipts and digests
+Canonical means: keys sorted (fields of structs too), no white space. Receipts and digests
 depend on it, so structs that are hashed hold no floats (RFC 8785 and msgspec agree on the rest).
 Never used for provider bytes.
 """
@@ -26,7 +26,7 @@ class CodecError(ValueError):
 
 def encode(message: object) -> bytes:
     """Canonical JSON of a message, without a line end."""
-    return msgspec.json.encode(message, order="deterministic")
+    return msgspec.json.encode(message, order="sorted")
 
 
 def encode_line(message: object) -> bytes:
