@@ -1,0 +1,51 @@
+# Every gate is here, and the same by hand and in CI.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+STAMP  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench bench-demo docs lock clean
+
+help: ## show this
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## a virtual environment with Stanchion and its development tools
+
+$(STAMP): pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+demo: setup ## the main job on this machine, no key needed
+	$(BIN)/stanchion demo
+
+test: setup ## all tests, with the real harness in the real sandbox; coverage of the core
+	$(BIN)/python -m coverage erase
+	$(PYTEST) --cov --cov-report=
+	$(BIN)/python tests/coverage_gate.py
+
+check: setup ## lint, types, imports, drift of generated docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+
+docs: setup ## write the generated reference pages
+	$(BIN)/python docs/generate.py
+
+bench: setup ## measurements, as ratios in one run; JSON below tests/bench/results
+	$(PYTEST) tests/bench --override-ini=testpaths=tests/bench -m bench -s
+
+bench-demo: setup ## the demo against two bare runs of the same scripts
+	$(BIN)/python tests/bench/demo_ratio.py
+
+lock: setup ## renew requirements.lock from pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \
+		--no-emit-index-url --no-header pyproject.toml -o requirements.lock
+
+clean: ## remove what setup and the tools made
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .coverage* .import_linter_cache

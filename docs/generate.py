@@ -1,0 +1,125 @@
+"""Writes the reference pages that follow from code; with `--check` says which ones have drifted.
+
+Endings, errors of the gate, protocol schemas and the commands' help are never written by hand.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import click
+import msgspec
+
+from stanchion.protocol import admin, control, events, receipt, result
+from stanchion.protocol.exit_codes import ExitCode
+from stanchion.protocol.launch import FrozenLaunch
+from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
+from stanchion.runner.__main__ import main as root_command
+
+REFERENCE = Path(__file__).parent / "reference"
+
+SCORES = {
+    ScoreRule.WITHHELD: "null",
+    ScoreRule.CREDIT_ONLY: "null unless credit",
+    ScoreRule.VERIFIER: "the verifier's",
+}
+
+
+def endings() -> str:
+    """The closed list of endings, in the order of decision."""
+    lines = [
+        "# Endings",
+        "",
+        "How an attempt can end. The first reason that its evidence supports wins, in this order.",
+        "*Null unless credit*: the score is withheld, unless the reward is above what an untouched",
+        "workspace gets.",
+        "",
+        "| reason | score | blame | retry |",
+        "|---|---|---|---|",
+    ]
+    for reason, _ in TABLE:
+        meaning = MEANING[reason]
+        blame = meaning.blame or "none"
+        lines.append(f"| `{reason}` | {SCORES[meaning.score]} | {blame} | {meaning.retry} |")
+    for title, words in (("Flags", Flag), ("Grades", Grade), ("Blame", Blame)):
+        lines += ["", f"## {title}", "", ", ".join(f"`{word}`" for word in words)]
+    lines += ["", "## Exit codes of the command", "", "| code | name |", "|---|---|"]
+    lines += [f"| {code.value} | {code.name.lower()} |" for code in ExitCode]
+    return "\n".join(lines) + "\n"
+
+
+def schemas() -> str:
+    """JSON Schema of everything that crosses a process border."""
+    messages = [
+        FrozenLaunch,
+        events.Event,
+        events.Envelope,
+        events.StreamEntry,
+        control.FromSupervisor,
+        control.FromBroker,
+        receipt.Header,
+        receipt.Record,
+        admin.OpenRun,
+        admin.RunOpenedReply,
+        admin.EnrolTicket,
+        admin.HostReport,
+        admin.RunView,
+        admin.EventsPage,
+        admin.ProfileView,
+        admin.Health,
+        admin.ErrorReply,
+        result.AttemptResult,
+    ]
+    _, components = msgspec.json.schema_components(messages, ref_template="#/$defs/{name}")
+    document = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": components}
+    return json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+
+def commands() -> str:
+    """The help of every command."""
+    lines = ["# Commands", "", "Generated from the commands' own help."]
+
+    def describe(command: click.Command, path: tuple[str, ...]) -> None:
+        context = click.Context(command, info_name=" ".join(path), max_content_width=96)
+        lines.extend(["", f"## {' '.join(path)}", "", "```", command.get_help(context), "```"])
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                child = command.get_command(context, name)
+                if child is not None and not child.hidden:
+                    describe(child, (*path, name))
+
+    describe(root_command, ("stanchion",))
+    return "\n".join(lines) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "endings.md": endings,
+    "protocol.schema.json": schemas,
+    "commands.md": commands,
+}
+
+
+def main() -> int:
+    """Write or check every page."""
+    check = sys.argv[1:] == ["--check"]
+    drifted = []
+    for name, make in PAGES.items():
+        page = REFERENCE / name
+        text = make()
+        if page.is_file() and page.read_text() == text:
+            continue
+        drifted.append(name)
+        if not check:
+            page.write_text(text)
+    verb = "differ from the code (run make docs)" if check else "written"
+    version = metadata.version("stanchion")
+    sys.stdout.write(f"docs of {version}: {len(PAGES)} generated pages, {len(drifted)} {verb}\n")
+    for name in drifted:
+        sys.stdout.write(f"  docs/reference/{name}\n")
+    return 1 if check and drifted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Pieces that the tests share: the real bundle, base image, harness and sandbox runtime.
+
+They come from the cache of the state folder (`$STANCHION_STATE`) and are fetched where they are
+missing. In CI (`STANCHION_TESTS_REQUIRE_ALL=1`) a missing piece is a failure; elsewhere a machine
+that cannot fetch it skips, saying so.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from stanchion.images.bundle import Bundle, ensure_bundle
+from stanchion.images.errors import ImagesError
+from stanchion.images.harness_store import HarnessPackage, ensure_harness
+from stanchion.images.host import default_cache_dir
+from stanchion.images.progress import Progress
+from stanchion.images.rootfs import BaseImage, ensure_base
+from stanchion.images.runsc import RunscInfo, find_runsc
+
+T = TypeVar("T")
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+def _quiet(_: Progress) -> None:
+    """The tests report outcomes, not downloads."""
+
+
+def required(what: str, make: Callable[[], T]) -> T:
+    """The piece, or a failure (in CI) or a loud skip (offline machine)."""
+    try:
+        return make()
+    except ImagesError as error:
+        if os.environ.get("STANCHION_TESTS_REQUIRE_ALL"):
+            raise
+        pytest.skip(f"{what} is not here and cannot be fetched: {error}")
+
+
+@pytest.fixture(scope="session")
+def cache_dir() -> Path:
+    """The cache of the state folder."""
+    return default_cache_dir()
+
+
+@pytest.fixture(scope="session")
+def bundle(cache_dir: Path) -> Bundle:
+    """The supervisor bundle with the code of this tree."""
+    return required("the supervisor bundle", lambda: ensure_bundle(cache_dir, _quiet))
+
+
+@pytest.fixture(scope="session")
+def base_image(cache_dir: Path) -> BaseImage:
+    """The Debian base root file system."""
+    return required("the base image", lambda: ensure_base(cache_dir, "debian", _quiet))
+
+
+@pytest.fixture(scope="session")
+def opencode(cache_dir: Path) -> HarnessPackage:
+    """The real OpenCode."""
+    return required("OpenCode", lambda: ensure_harness(cache_dir, "opencode", "1.18.33", _quiet))
+
+
+@pytest.fixture(scope="session")
+def runsc() -> RunscInfo:
+    """The sandbox runtime; needs root."""
+
+    def find() -> RunscInfo:
+        found = find_runsc()
+        if found is None:
+            raise ImagesError("runsc is not installed; `stanchion doctor --fix` installs it")
+        if os.geteuid() != 0:
+            raise ImagesError("sandboxes need root on this host")
+        return found
+
+    return required("runsc", find)
