@@ -181,12 +181,10 @@ def _show(value: object) -> str:
 
 
 def _lookup(raw: object, path: str) -> object:
-    """The value at a path such as turn[0].gap_ms, or the nearest one above it."""
+    """The value at a path such as turn[0].gap_ms."""
     for step in _STEP.finditer(path):
-        if isinstance(raw, dict) and step["key"] in raw:
-            raw = raw[step["key"]]
-        elif isinstance(raw, list | tuple) and step["index"] and int(step["index"]) < len(raw):
+        if isinstance(raw, dict):
+            raw = raw.get(step["key"])
+        elif isinstance(raw, list):
             raw = raw[int(step["index"])]
-        else:
-            break
     return raw
