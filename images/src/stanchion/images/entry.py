@@ -26,7 +26,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     digest: str
     """The public digest of the piece."""
     content: str
-    """Digest over everything in `tree/`, for checking it again."""
+    """Digest over all in `tree/` but its folders, for checking it again."""
     stamp: str
     size_bytes: int
     notes: dict[str, str]
@@ -116,7 +116,7 @@ def _build(folder: Path, build: Callable[[Path], Built]) -> Entry:
         content = tree.items(root)
         record = Record(
             digest=built.digest or tree.digest(content),
-            content=tree.digest(content),
+            content=tree.digest(tree.without_folders(content)),
             stamp=tree.stamp(root),
             size_bytes=tree.size_bytes(content),
             notes=built.notes or {},
@@ -131,7 +131,7 @@ def _build(folder: Path, build: Callable[[Path], Built]) -> Entry:
 
 def _check_content(folder: Path, record: Record, now: str) -> None:
     root = folder / "tree"
-    if not now or tree.digest(tree.items(root)) != record.content:
+    if not now or tree.digest(tree.without_folders(tree.items(root))) != record.content:
         raise _changed(folder, "its files are not the ones that were stored")
     # Same content, other times or inodes (a copied cache): remember them. A read-only cache that
     # cannot be written is read in full each time instead.

@@ -33,7 +33,7 @@ class NeedId(StrEnum):
     HARNESS = "harness"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """One thing, whether it is there, and the one command that brings it."""
 
@@ -43,6 +43,10 @@ class Need:
     """About how much would be downloaded; 0 where it is present, None where nobody knows."""
     present: bool
     fix: str
+    cache_dir: Path
+    """Where pieces are looked for and will be put."""
+    release: tuple[str, str] | None = None
+    """Name and version of a harness."""
 
 
 def needs(
@@ -52,31 +56,22 @@ def needs(
     harness: tuple[str, str] = DEFAULT_HARNESS,
 ) -> list[Need]:
     """Everything a run with this sandbox needs, present or not; changes nothing."""
-    name, version = harness
+    with_runsc = sandbox == "runsc"
     has_bundle = bundle.has_runtime(cache_dir)
-    has_harness = harness_store.has_harness(cache_dir, name, version)
-    found = [
-        _tool(NeedId.PATCHELF, "patchelf, to build the supervisor bundle", unneeded=has_bundle),
-        _tool(NeedId.NPM, "npm, to fetch the harness", unneeded=has_harness),
-        _piece(NeedId.BUNDLE, "supervisor bundle", BUNDLE_DOWNLOAD_BYTES, present=has_bundle),
-        _piece(
-            NeedId.HARNESS,
-            f"{name} {version}",
-            _harness_download_bytes(name, version),
-            present=has_harness,
-            fix=f"stanchion images harness {name}@{version}",
-        ),
-    ]
-    if sandbox != "runsc":
-        return found
+    has_harness = harness_store.has_harness(cache_dir, *harness)
     has_base = rootfs.has_base(cache_dir)
-    return [
-        _runsc(),
-        *found[:2],
-        _tool(NeedId.MMDEBSTRAP, "mmdebstrap, to build the base image", unneeded=has_base),
-        *found[2:],
-        _piece(NeedId.BASE, "base image (Debian 12)", rootfs.DOWNLOAD_SIZE_BYTES, present=has_base),
+    found = [
+        _runsc(cache_dir) if with_runsc else None,
+        _tool(NeedId.PATCHELF, "patchelf, to build the bundle", cache_dir, unneeded=has_bundle),
+        _tool(NeedId.NPM, "npm, to fetch the harness", cache_dir, unneeded=has_harness),
+        _tool(NeedId.MMDEBSTRAP, "mmdebstrap, to build the base", cache_dir, unneeded=has_base)
+        if with_runsc
+        else None,
+        _bundle(cache_dir, present=has_bundle),
+        _harness(cache_dir, harness, present=has_harness),
+        _base(cache_dir, present=has_base) if with_runsc else None,
     ]
+    return [need for need in found if need is not None]
 
 
 def announcement(missing: list[Need]) -> str:
@@ -89,7 +84,7 @@ def announcement(missing: list[Need]) -> str:
     return f"to download: {', '.join(parts)}; {_about(sum(known))} in all{unknown}"
 
 
-def fetch(wanted: list[Need], progress: Report = ignore, *, cache_dir: Path) -> None:
+def fetch(wanted: list[Need], progress: Report = ignore) -> None:
     """Bring everything of the list that is missing."""
     missing = {need.id: need for need in wanted if not need.present}
     if NeedId.RUNSC in missing:
@@ -97,13 +92,12 @@ def fetch(wanted: list[Need], progress: Report = ignore, *, cache_dir: Path) -> 
     packages = [need for need in TOOLS if need in missing]
     if packages:
         _install(packages, progress)
-    if NeedId.BUNDLE in missing:
-        bundle.ensure_bundle(cache_dir, progress)
-    if need := missing.get(NeedId.HARNESS):
-        name, version = need.what.split()
-        harness_store.ensure_harness(cache_dir, name, version, progress)
-    if NeedId.BASE in missing:
-        rootfs.ensure_base(cache_dir, progress=progress)
+    if need := missing.get(NeedId.BUNDLE):
+        bundle.ensure_bundle(need.cache_dir, progress)
+    if (need := missing.get(NeedId.HARNESS)) and need.release:
+        harness_store.ensure_harness(need.cache_dir, *need.release, progress)
+    if need := missing.get(NeedId.BASE):
+        rootfs.ensure_base(need.cache_dir, progress=progress)
 
 
 TOOLS = (NeedId.PATCHELF, NeedId.MMDEBSTRAP, NeedId.NPM)
@@ -123,32 +117,69 @@ def _install(packages: list[NeedId], progress: Report) -> None:
     progress(Progress(Piece.TOOLS, Stage.DONE, ", ".join(packages)))
 
 
-def _runsc() -> Need:
+def _runsc(cache_dir: Path) -> Need:
     info = runsc.find_runsc()
     present = info is not None and info.is_supported
     what = "runsc (gVisor) from Debian's backports"
     if info is not None and not present:
         what += f", in place of the release of {info.version_date}"
-    size = 0 if present else runsc.DOWNLOAD_SIZE_BYTES
-    return Need(NeedId.RUNSC, what, size, present, "stanchion doctor --fix")
+    return Need(
+        id=NeedId.RUNSC,
+        what=what,
+        download_bytes=0 if present else runsc.DOWNLOAD_SIZE_BYTES,
+        present=present,
+        fix="stanchion doctor --fix",
+        cache_dir=cache_dir,
+    )
 
 
-def _tool(which: NeedId, what: str, *, unneeded: bool) -> Need:
+def _tool(which: NeedId, what: str, cache_dir: Path, *, unneeded: bool) -> Need:
     present = unneeded or shutil.which(which) is not None
-    size = 0 if present else TOOL_DOWNLOAD_BYTES[which]
-    return Need(which, what, size, present, tools.install_command([which]))
+    return Need(
+        id=which,
+        what=what,
+        download_bytes=0 if present else TOOL_DOWNLOAD_BYTES[which],
+        present=present,
+        fix=tools.install_command([which]),
+        cache_dir=cache_dir,
+    )
 
 
-def _piece(
-    which: NeedId, what: str, size: int | None, *, present: bool, fix: str | None = None
-) -> Need:
-    return Need(which, what, 0 if present else size, present, fix or f"stanchion images {which}")
+def _bundle(cache_dir: Path, *, present: bool) -> Need:
+    return Need(
+        id=NeedId.BUNDLE,
+        what="supervisor bundle",
+        download_bytes=0 if present else BUNDLE_DOWNLOAD_BYTES,
+        present=present,
+        fix="stanchion images bundle",
+        cache_dir=cache_dir,
+    )
 
 
-def _harness_download_bytes(name: str, version: str) -> int | None:
-    known = harness_store.lock().get(name, {}).get(version, {})
-    release = known.get(architecture().npm)
-    return release.size_bytes if release else None
+def _base(cache_dir: Path, *, present: bool) -> Need:
+    return Need(
+        id=NeedId.BASE,
+        what="base image (Debian 12)",
+        download_bytes=0 if present else rootfs.DOWNLOAD_SIZE_BYTES,
+        present=present,
+        fix="stanchion images base",
+        cache_dir=cache_dir,
+    )
+
+
+def _harness(cache_dir: Path, release: tuple[str, str], *, present: bool) -> Need:
+    name, version = release
+    known = harness_store.lock().get(name, {}).get(version, {}).get(architecture().npm)
+    size = known.size_bytes if known else None
+    return Need(
+        id=NeedId.HARNESS,
+        what=f"{name} {version}",
+        download_bytes=0 if present else size,
+        present=present,
+        fix=f"stanchion images harness {name}@{version}",
+        cache_dir=cache_dir,
+        release=release,
+    )
 
 
 def _about(size_bytes: int | None) -> str:

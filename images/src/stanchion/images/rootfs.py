@@ -29,6 +29,7 @@ REMOVED = (
     "etc/apt/apt.conf.d/99mmdebstrap", "etc/dpkg/dpkg.cfg.d/99mmdebstrap", "etc/apt/sources.list",
     "var/lib/dpkg/status-old", "var/lib/dpkg/diversions-old",
 )  # fmt: skip
+# runsc makes a missing mount point in the root file system itself, through any overlay.
 MOUNT_POINTS = ("opt/stanchion", "opt/stanchion-harness", "run/stanchion")
 
 
@@ -136,7 +137,7 @@ def _source_lines() -> str:
 def _place(cache_dir: Path) -> Path:
     recipe = "\0".join([*PACKAGES, *LEFT_OUT, *EMPTIED, *REMOVED, *MOUNT_POINTS, "1"])
     key = hashlib.sha256(recipe.encode()).hexdigest()[:8]
-    return cache_dir / "base" / f"debian-{DEBIAN_CODENAME}-{architecture().debian}-{key}"
+    return cache_dir / "rootfs" / f"debian-{DEBIAN_CODENAME}-{architecture().debian}-{key}"
 
 
 def _children(folder: Path) -> list[Path]:

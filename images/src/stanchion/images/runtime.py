@@ -61,8 +61,8 @@ def build(root: Path, architecture: Architecture, lock: str, debs: Sequence[apt.
         _take_licences(unpacked, root / "licenses")
         for wheel in wheels.download(lock, architecture, downloads):
             wheels.unpack(wheel, root / SITE_PACKAGES)
-    loader = root / "lib" / architecture.loader
-    elf.blind_loader(loader)
+    elf.blind_loader(root / "lib" / architecture.loader, architecture.triplet)
+    elf.blind_libc(root / "lib/libc.so.6", architecture.triplet)
     elf.set_interpreter(
         root / PYTHON,
         loader=f"{PREFIX}/lib/{architecture.loader}",
