@@ -1,0 +1,132 @@
+"""One thread that owns one SQLite connection for writing, and commits in groups.
+
+Callers on the event loop hand over a change and await a future that is set once the change is
+committed. Whatever waits when a commit ends goes into the next one: no timer, so a single change
+pays one commit and a crowd shares one. A change that cannot be made durable fails its future; the
+writer never answers for a change that it did not commit.
+"""
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Change = Callable[[sqlite3.Connection], None]
+"""One statement, so that a change that breaks a rule of the tables leaves nothing behind."""
+
+MAX_GROUP = 2000
+"""Changes in one commit at most, so that the first of a crowd does not wait for all of it."""
+
+
+class LedgerError(Exception):
+    """Something could not be made durable, or may not be written any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    change: Change
+    done: "asyncio.Future[None]"
+
+
+_Settled = list[tuple["asyncio.Future[None]", Exception | None]]
+
+
+class Writer:
+    """Changes in, committed in the order they came. Made and used on one event loop."""
+
+    def __init__(self, connection: sqlite3.Connection, *, name: str) -> None:
+        self._connection = connection
+        self._name = name
+        self._loop = asyncio.get_running_loop()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name=f"{name} writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, change: Change) -> "asyncio.Future[None]":
+        """Queue a change now; the future is set when it is durable. Order is the order of calls.
+
+        A caller that is cancelled while it waits does not take its change back.
+        """
+        if self._closed:
+            raise LedgerError(f"{self._name} is closed: nothing more can be written")
+        done = self._loop.create_future()
+        self._jobs.put(_Job(change, done))
+        return done
+
+    async def aclose(self) -> None:
+        """Commit what waits, then close the connection."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        last = False
+        while not last:
+            group, last = self._next_group()
+            if group:
+                settled = self._commit(group)
+                self._loop.call_soon_threadsafe(_settle, settled)
+        self._connection.close()
+
+    def _next_group(self) -> tuple[list[_Job], bool]:
+        """The next change and all that wait behind it; True = the writer was closed."""
+        job = self._jobs.get()
+        group: list[_Job] = []
+        while job is not None:
+            group.append(job)
+            if len(group) == MAX_GROUP:
+                return group, False
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return group, False
+        return group, True
+
+    def _commit(self, group: list[_Job]) -> _Settled:
+        settled: _Settled = []
+        try:
+            for job in group:
+                settled.append((job.done, self._make(job.change)))
+            self._connection.commit()
+        except sqlite3.OperationalError as error:
+            self._roll_back()
+            return [(job.done, self._refusal(error)) for job in group]
+        return settled
+
+    def _make(self, change: Change) -> Exception | None:
+        """Make one change; an error that is the change's own fault fails it alone."""
+        try:
+            change(self._connection)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.Error as error:
+            return self._refusal(error)
+        except Exception as error:  # noqa: BLE001 - goes to the caller; the thread must live on
+            return error
+        return None
+
+    def _roll_back(self) -> None:
+        try:
+            self._connection.rollback()
+        except sqlite3.OperationalError:
+            # SQLite has already rolled back by itself (a full disk does that).
+            return
+
+    def _refusal(self, error: sqlite3.Error) -> LedgerError:
+        return LedgerError(
+            f"{self._name} could not be written ({error}): check the space and rights of its folder"
+        )
+
+
+def _settle(settled: _Settled) -> None:
+    for done, error in settled:
+        if done.cancelled():
+            continue
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
