@@ -80,6 +80,8 @@ class ExchangeStart(_Record, frozen=True, kw_only=True, tag="exchange.start"):
     route: str
     session: str | None
     """The harness's own session id header, if it sent one."""
+    side: str | None = None
+    """Name of the declared side request that it is; None = a main request."""
 
 
 class ExchangeEnd(_Record, frozen=True, kw_only=True, tag="exchange.end"):
