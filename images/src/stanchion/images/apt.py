@@ -85,18 +85,20 @@ def download(packages: Sequence[str], expected: Iterable[Deb], folder: Path) -> 
     # _apt cannot write into a private folder; as root the download is ours to check, below.
     as_us = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
     tools.run(["apt-get", "-q", *as_us, "download", *packages], doing="apt-get", folder=folder)
-    downloaded = list(folder.glob("*.deb"))
-    files = []
-    for deb in expected:
-        matching = [path for path in downloaded if _matches(path, deb)]
-        if not matching:
-            raise IntegrityError(
-                f"apt announced {deb.file_name} with {deb.algorithm} {deb.checksum[:16]}… and "
-                "downloaded something else; run `apt-get update` and try again",
-                fix="apt-get update",
-            )
-        files.append(matching[0])
-    return files
+    downloaded = sorted(folder.glob("*.deb"))
+    return [matching_file(deb, downloaded) for deb in expected]
+
+
+def matching_file(deb: Deb, downloaded: Iterable[Path]) -> Path:
+    """The downloaded file that is what apt announced; its name may be spelled otherwise."""
+    for path in downloaded:
+        if path.stat().st_size == deb.size_bytes and _digest(path, deb) == deb.checksum.lower():
+            return path
+    raise IntegrityError(
+        f"apt announced {deb.file_name} with {deb.algorithm} {deb.checksum[:16]}… and "
+        "downloaded something else; run `apt-get update` and try again",
+        fix="apt-get update",
+    )
 
 
 def update() -> None:
@@ -136,8 +138,5 @@ def parse_transport(dumped: str) -> list[str]:
     return [line for line in dumped.splitlines() if wanted.match(line)]
 
 
-def _matches(path: Path, deb: Deb) -> bool:
-    return (
-        path.stat().st_size == deb.size_bytes
-        and tree.file_digest(path, deb.algorithm).hex() == deb.checksum.lower()
-    )
+def _digest(path: Path, deb: Deb) -> str:
+    return tree.file_digest(path, deb.algorithm).hex()
