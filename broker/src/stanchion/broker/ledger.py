@@ -156,7 +156,11 @@ class Ledger:
         try:
             keys = load_or_create_keys(folder)
             store = RunStore(folder / CONTROL_FILE)
-            events = EventStore(folder / EVENTS_FILE)
+            try:
+                events = EventStore(folder / EVENTS_FILE)
+            except LedgerError:
+                await store.aclose()
+                raise
         except BaseException:
             os.close(lock)
             raise
@@ -164,9 +168,11 @@ class Ledger:
 
     async def aclose(self) -> None:
         """Make all that was handed over durable, and let go of the folder."""
-        await self.events.aclose()
-        await self.store.aclose()
-        os.close(self._lock)
+        try:
+            await self.events.aclose()
+        finally:
+            await self.store.aclose()
+            os.close(self._lock)
 
     @property
     def public_key(self) -> str:
@@ -208,9 +214,9 @@ class Ledger:
         return self._book(attempt_id, chain)
 
     def bundle(self, attempt_id: str) -> bytes | None:
-        """The bundle file of any attempt as it is durable now; None = no such attempt."""
+        """The bundle file of any attempt as it is durable now; None = it has no record yet."""
         lines = self.store.receipt_lines(attempt_id)
-        return _bundle(lines) if lines else None
+        return _bundle(lines) if len(lines) > 1 else None
 
     def _book(self, attempt_id: str, chain: Chain) -> Book:
         return Book(attempt_id, chain, store=self.store, keys=self._keys, now_ms=self._now_ms)
