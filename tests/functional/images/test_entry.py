@@ -4,6 +4,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from select import select
 from subprocess import PIPE, Popen
 
 import pytest
@@ -50,11 +51,11 @@ def let_go(process: Builder) -> None:
 
 
 def first_to_build(processes: list[Builder]) -> tuple[Builder, Builder]:
-    from select import select
-
-    ready, _, _ = select([p.stdout for p in processes], [], [], 20)
-    assert ready, "nobody began to build"
     one, other = processes
+    assert one.stdout is not None
+    assert other.stdout is not None
+    ready, _, _ = select([one.stdout, other.stdout], [], [], 20)
+    assert ready, "nobody began to build"
     return (one, other) if ready[0] is one.stdout else (other, one)
 
 

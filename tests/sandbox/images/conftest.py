@@ -67,7 +67,7 @@ class Launcher:
                 }
             )
         )
-        command = [
+        command: list[str | Path] = [
             self.runsc, "--root", self.folder / "state", "--network=none", "--ignore-cgroups",
             f"--overlay2=root:dir={self.folder / 'overlay'}",
             "run", "--bundle", config, uuid.uuid4().hex,

@@ -5,6 +5,8 @@ import pytest
 from stanchion.images import code_layer
 from stanchion.images.errors import ImagesError
 
+PACKAGE = ["stanchion.images"]
+
 
 def test_the_layer_holds_the_three_packages_and_the_entry_file() -> None:
     inside = [path for path, _ in code_layer.files()]
@@ -50,9 +52,14 @@ def test_the_digest_follows_the_code(tmp_path: Path) -> None:
 
 
 def test_a_copy_is_complete_and_plain(tmp_path: Path) -> None:
-    code_layer.copy(tmp_path / "app")
+    code_layer.copy(tmp_path / "app", code_layer.digest(PACKAGE), PACKAGE)
 
-    for inside, source in code_layer.files():
+    for inside, source in code_layer.files(PACKAGE):
         copied = tmp_path / "app" / inside
         assert copied.read_bytes() == source.read_bytes()
         assert copied.stat().st_mode & 0o777 == 0o644
+
+
+def test_code_that_is_edited_while_it_is_copied_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImagesError, match="changed while it was copied"):
+        code_layer.copy(tmp_path / "app", "another digest", PACKAGE)

@@ -1,4 +1,5 @@
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from stanchion.images import tree
@@ -38,7 +39,7 @@ def test_digest_is_equal_for_equal_content_whatever_the_times(tmp_path: Path) ->
 
 
 def test_digest_changes_with_bytes_mode_name_and_link_target(tmp_path: Path) -> None:
-    changes = {
+    changes: dict[str, Callable[[Path], object]] = {
         "bytes": lambda root: (root / "a").write_text("two"),
         "mode": lambda root: (root / "a").chmod(0o600),
         "name": lambda root: (root / "a").rename(root / "c"),

@@ -68,7 +68,7 @@ def ensure_bundle(
     def build(root: Path) -> entry.Built:
         progress(Progress(Piece.BUNDLE, Stage.BUILDING, "adding Stanchion's own code"))
         shutil.copytree(base.path, root, copy_function=os.link, dirs_exist_ok=True)
-        code_layer.copy(root / "app", packages)
+        code_layer.copy(root / "app", code, packages)
         runtime.compile_modules(root, root / "app", processor)
         return entry.Built(digest=manifest.seal(root, "stanchion-supervisor", code[:16]))
 

@@ -47,14 +47,25 @@ def digest(packages: Sequence[str] = PACKAGES) -> str:
     """Equal code gives an equal digest, wherever it is installed."""
     total = hashlib.sha256()
     for inside, source in files(packages):
-        total.update(f"{inside}\0{tree.file_sha256(source)}\n".encode())
+        _add(total, inside, source)
     return total.hexdigest()
 
 
-def copy(target: Path, packages: Sequence[str] = PACKAGES) -> None:
-    """Put the code layer into place, without owners, times or odd modes."""
+def copy(target: Path, expected: str, packages: Sequence[str] = PACKAGES) -> None:
+    """Put the code layer into place, without owners, times or odd modes.
+
+    Code that is being edited right now may differ from the digest it was announced with.
+    """
+    copied = hashlib.sha256()
     for inside, source in files(packages):
         place = target / inside
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
         place.chmod(0o644)
+        _add(copied, inside, place)
+    if copied.hexdigest() != expected:
+        raise ImagesError("Stanchion's own code changed while it was copied; run the command again")
+
+
+def _add(total: "hashlib._Hash", inside: str, path: Path) -> None:
+    total.update(f"{inside}\0{tree.file_sha256(path)}\n".encode())
