@@ -1,0 +1,185 @@
+"""Tails the SQLite log of a harness, read-only, so that observing can never fail the run.
+
+Connects only once the database is in WAL mode and its -wal exists: a reader's lock during the
+switch makes the harness's own `PRAGMA journal_mode=WAL` fail with "database is locked" (SQLite,
+"Write-Ahead Logging", section 8). One connection for the whole run, short selects. The file is the
+agent's to write: its path is checked, its size, its values and the time of a select are bounded.
+"""
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures.thread import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from stanchion.harness_adapters.base import SqliteStore
+from stanchion.supervisor.regular_files import open_regular
+
+HEADER_BYTES = 20
+WAL_FORMAT = 2
+"""Bytes 18 and 19 of the file header: 2 = write-ahead log (SQLite, "Database File Format")."""
+MOST_FILE_BYTES = 4 * 1024**3
+MOST_VALUE_BYTES = 16 * 1024 * 1024
+ROWS_A_LOOK = 200
+LOOK_S = 2.0
+STEPS_A_CHECK = 10_000
+
+Rows = Sequence[Sequence[object]]
+Stamp = tuple[int, int, int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRhythm:
+    """How often the store is looked at."""
+
+    stamp_s: float = 0.1
+    backstop_s: float = 1.0
+    stuck_s: float = 10.0
+
+
+class StoreTail:
+    """The reader of one store; a call may raise OSError or sqlite3.Error, which mean unknown."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._query = store.query
+        self._cursor: object = store.first_cursor
+        self._path = Path(store.path)
+        self._wal = Path(f"{store.path}-wal")
+        self._connection: sqlite3.Connection | None = None
+        self._look_ends = 0.0
+
+    def stamp(self) -> Stamp:
+        """Changes whenever the log was written; a look at the file system only."""
+        try:
+            main, wal = self._path.lstat(), self._wal.lstat()
+        except OSError:
+            return None
+        return (main.st_size, main.st_mtime_ns, wal.st_size, wal.st_mtime_ns)
+
+    def look(self, *, writer_gone: bool = False) -> Rows:
+        """New rows, at most ROWS_A_LOOK; fewer only where there are no more."""
+        if self._connection is None and not self._connect(writer_gone=writer_gone):
+            return ()
+        assert self._connection is not None
+        self._look_ends = time.monotonic() + LOOK_S
+        try:
+            cursor = self._connection.execute(self._query, (self._cursor,))
+            rows = cursor.fetchmany(ROWS_A_LOOK)
+            cursor.close()  # ends the read transaction, so that the log can be checkpointed
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):  # the harness has not migrated it yet
+                return ()
+            raise
+        if rows:
+            self._cursor = rows[-1][0]
+        return rows
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self, *, writer_gone: bool) -> bool:
+        if not self._is_safe(writer_gone=writer_gone):
+            return False
+        # Without a log of its own a database at rest is whole in its main file.
+        mode = "mode=ro" if self._wal.exists() else "immutable=1"
+        connection = sqlite3.connect(
+            f"file:{quote(str(self._path))}?{mode}",
+            uri=True,
+            timeout=0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES)
+        connection.execute("PRAGMA query_only = 1")
+        connection.execute("PRAGMA trusted_schema = 0")
+        connection.execute("PRAGMA mmap_size = 0")
+        connection.text_factory = _tolerant
+        connection.set_progress_handler(self._too_long, STEPS_A_CHECK)
+        self._connection = connection
+        return True
+
+    def _is_safe(self, *, writer_gone: bool) -> bool:
+        """Whether a reader cannot be in anybody's way: the switch to WAL is over."""
+        try:
+            file = open_regular(self._path)
+        except FileNotFoundError:
+            return False
+        with os.fdopen(file, "rb") as stream:
+            header = stream.read(HEADER_BYTES)
+            if os.fstat(stream.fileno()).st_size > MOST_FILE_BYTES:
+                raise OSError(f"{self._path} is larger than {MOST_FILE_BYTES} bytes")
+        if len(header) < HEADER_BYTES:
+            return False
+        if writer_gone:
+            return True
+        if header[18] != WAL_FORMAT:
+            return False
+        try:
+            os.close(open_regular(self._wal))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _too_long(self) -> int:
+        return int(time.monotonic() > self._look_ends)
+
+
+def _tolerant(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+class StoreSensor:
+    """Looks when the log's stamp changed and now and then anyway, in a thread of its own."""
+
+    def __init__(
+        self, tail: StoreTail, on_rows: Callable[[Rows], None], rhythm: StoreRhythm
+    ) -> None:
+        self._tail = tail
+        self._on_rows = on_rows
+        self._rhythm = rhythm
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self.stuck = False
+
+    async def run(self, on_error: Callable[[Exception], None]) -> None:
+        """Until cancelled, or until a look does not come back."""
+        last: Stamp = None
+        since_look_s = 0.0
+        while not self.stuck:
+            stamp = self._tail.stamp()
+            since_look_s += self._rhythm.stamp_s
+            if stamp is not None and (stamp != last or since_look_s >= self._rhythm.backstop_s):
+                last, since_look_s = stamp, 0.0
+                await self.read(on_error)
+            await asyncio.sleep(self._rhythm.stamp_s)
+
+    async def read(
+        self, on_error: Callable[[Exception], None], *, writer_gone: bool = False
+    ) -> None:
+        """All rows there are now."""
+        loop = asyncio.get_running_loop()
+        look = partial(self._tail.look, writer_gone=writer_gone)
+        try:
+            more = not self.stuck
+            while more:
+                async with asyncio.timeout(self._rhythm.stuck_s):
+                    rows = await loop.run_in_executor(self._thread, look)
+                self._on_rows(rows)
+                more = len(rows) == ROWS_A_LOOK
+        except TimeoutError as error:
+            self.stuck = True
+            on_error(error)
+        except (OSError, sqlite3.Error) as error:
+            on_error(error)
+
+    def close(self) -> None:
+        """Let go of the store; a stuck thread is left behind."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if not self.stuck:
+            self._tail.close()
