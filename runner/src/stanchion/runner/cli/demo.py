@@ -1,0 +1,50 @@
+"""`stanchion demo`: everything on this machine, no key needed."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stanchion.protocol.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from stanchion.protocol.events import Event, Unknown
+
+FOLDER = Path("stanchion-runs") / "demo"
+
+
+@click.command
+@click.option("--state-dir", metavar="DIR", help="Where broker and cached pieces live.")
+@click.option(
+    "-o",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=FOLDER,
+    show_default=True,
+    help="Result folder; an earlier demo there is replaced.",
+)
+@click.pass_context
+def demo(context: click.Context, *, folder: Path, state_dir: str | None) -> None:
+    """Run a coding agent against a scripted provider, show the evidence, then kill it half-way.
+
+    Exits 0 only if everything was as it must be.
+    """
+    from rich.console import Console
+
+    from stanchion.runner.cli.failures import translated
+    from stanchion.runner.demo import run_demo
+
+    console = Console()
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def show(_: "Event | Unknown") -> None:
+        """The demo tells its own story."""
+
+    with translated(as_json=False):
+        failed = asyncio.run(run_demo(folder, state_dir, say, show))
+    for what in failed:
+        click.echo(f"error: expected, but did not hold: {what}", err=True)
+    context.exit(ExitCode.FAILED if failed else ExitCode.OK)

@@ -1,0 +1,33 @@
+"""`stanchion doctor`: what this host can do. Changes nothing."""
+
+import asyncio
+import os
+
+import click
+
+from stanchion.protocol.exit_codes import ExitCode
+
+
+@click.command
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--state-dir", metavar="DIR", help="Where broker and cached pieces live.")
+@click.pass_context
+def doctor(context: click.Context, *, as_json: bool, state_dir: str | None) -> None:
+    """Say what this host can do, and the one command for each missing thing.
+
+    Exits 0 if a run can start here, else 1.
+    """
+    from stanchion.protocol.codec import encode
+    from stanchion.runner.host_checks import check_host
+
+    checks = asyncio.run(check_host(state_dir, os.environ))
+    if as_json:
+        click.echo(encode(checks))
+    else:
+        for check in checks:
+            word = "ok" if check.ok else ("MISSING" if check.required else "note")
+            click.echo(f"{check.name:<12}{word:<9}{check.found}")
+            if check.fix:
+                click.echo(f"{'':<12}{'':<9}fix: {check.fix}")
+    fine = all(check.ok for check in checks if check.required)
+    context.exit(ExitCode.OK if fine else ExitCode.FAILED)

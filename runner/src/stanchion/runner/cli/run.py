@@ -1,0 +1,199 @@
+"""`stanchion run`: one task, one harness, one attempt, graded."""
+
+import asyncio
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from stanchion.protocol.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from stanchion.protocol.result import AttemptResult
+    from stanchion.runner.live_view import LiveView
+    from stanchion.runner.run_command import Prepared, Request
+
+TOKENS = click.IntRange(1, 100_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How to run and show, beside what to run."""
+
+    print_spec: bool
+    as_json: bool
+    follow: bool
+    timeout_s: int | None
+
+
+@click.command
+@click.argument("task", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--harness", required=True, metavar="NAME[@VERSION]", help="Which agent program.")
+@click.option("--model", required=True, metavar="ACCOUNT/MODEL", help="Whose model; which one.")
+@click.option("--profile", help="Who pays; may be left out where only one has the account.")
+@click.option("--effort", metavar="WORD", help="Reasoning effort, a word the provider's API knows.")
+@click.option("--effort-raw", metavar="WORD", help="The same, unchecked.")
+@click.option("--output-limit", type=TOKENS, help="Most tokens one response may have.")
+@click.option("--context", type=TOKENS, help="Context window of the model, in tokens.")
+@click.option("-o", "folder", type=click.Path(path_type=Path), help="Result folder; a fresh one.")
+@click.option("--answer", multiple=True, metavar="PATH", help="File a clean run must leave behind.")
+@click.option("--timeout", "timeout_s", type=click.IntRange(1), help="Cancel after these seconds.")
+@click.option("--memory", metavar="SIZE", help="Memory limit of the sandbox, such as 4G.")
+@click.option("--print-spec", is_flag=True, help="Print the launch spec and start nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@click.option("--follow/--no-follow", default=True, help="Show the stages as they come.")
+@click.option("--config", metavar="FILE", help="stanchion.toml; default: searched upwards.")
+@click.option("--state-dir", metavar="DIR", help="Where broker and cached pieces live.")
+def run(
+    task: Path,
+    *,
+    harness: str,
+    model: str,
+    profile: str | None,
+    effort: str | None,
+    effort_raw: str | None,
+    output_limit: int | None,
+    folder: Path | None,
+    answer: tuple[str, ...],
+    timeout_s: int | None,
+    memory: str | None,
+    print_spec: bool,
+    as_json: bool,
+    follow: bool,
+    config: str | None,
+    state_dir: str | None,
+    context: int | None,
+) -> None:
+    """Run TASK in a sandbox with a coding-agent harness, watch it, grade it.
+
+    Exits 0 if the attempt was graded, whatever its score; 1 if its score is withheld; 78 if the
+    gate refused it.
+    """
+    from stanchion.runner.cli.failures import translated
+    from stanchion.runner.resolve import Options
+    from stanchion.runner.run_command import Request
+
+    name, _, version = harness.partition("@")
+    account, model_id = split_model(model)
+    options = Options(
+        harness=name,
+        harness_version=version or None,
+        account=account,
+        model=model_id,
+        effort=effort,
+        effort_raw=effort_raw,
+        output_limit=output_limit,
+        context=context,
+        answers=answer_paths(answer),
+        memory_mb=memory_mb(memory),
+    )
+    request = Request(
+        task=task, options=options, profile=profile, config=config, state_dir=state_dir,
+        folder=folder,
+    )  # fmt: skip
+    ways = Ways(print_spec=print_spec, as_json=as_json, follow=follow, timeout_s=timeout_s)
+    with translated(as_json=as_json):
+        code = asyncio.run(_run(request, ways))
+    click.get_current_context().exit(code)
+
+
+def split_model(text: str) -> tuple[str, str]:
+    """Account and model id: MODEL is all after the first slash."""
+    account, slash, model = text.partition("/")
+    if not (account and slash and model):
+        raise click.BadParameter(
+            f"{text!r} is not ACCOUNT/MODEL, as in anthropic/ID", param_hint="--model"
+        )
+    return account, model
+
+
+def answer_paths(paths: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The declared answers, if any was given."""
+    for path in paths:
+        if not path.startswith("/") or ".." in path.split("/"):
+            raise click.BadParameter(
+                f"{path!r} must be an absolute path without ..", param_hint="--answer"
+            )
+    return paths or None
+
+
+def memory_mb(text: str | None) -> int | None:
+    """Megabytes of a size; a bare number is megabytes."""
+    from stanchion.runner.task_config import parse_size_mb
+
+    if text is None:
+        return None
+    size_mb = int(text) if text.isdecimal() else parse_size_mb(text)
+    if not size_mb:
+        raise click.BadParameter(f"{text!r} is no size, such as 4G or 3000", param_hint="--memory")
+    return size_mb
+
+
+async def _run(request: "Request", ways: Ways) -> int:
+    from rich.console import Console
+
+    from stanchion.protocol.codec import encode
+    from stanchion.runner.live_view import LiveView
+    from stanchion.runner.run_command import prepare
+
+    quiet = ways.as_json or not ways.follow
+    with LiveView(Console(stderr=True), quiet=quiet) as view:
+        prepared = await prepare(request, view.say)
+        if ways.print_spec:
+            click.echo(encode(prepared.spec))
+            return ExitCode.OK
+        result, stopped = await _attempt(prepared, ways, view)
+    _print(result, ways)
+    return exit_code(result) if stopped is None else stopped
+
+
+async def _attempt(
+    prepared: "Prepared", ways: Ways, view: "LiveView"
+) -> "tuple[AttemptResult, ExitCode | None]":
+    """The result, and the code of whatever made this command cancel it."""
+    from stanchion.runner.run_command import launch_in, open_folder, run_and_record
+
+    folder = open_folder(prepared)
+    launch = launch_in(prepared, folder)
+    stopped: list[ExitCode] = []
+    main = asyncio.current_task()
+
+    def stop(code: ExitCode) -> None:
+        if launch.cancel.is_set():  # a second time: stop watching; the keeper goes on by itself
+            if code is ExitCode.INTERRUPTED and main is not None:
+                main.cancel()
+            return
+        view.say("cancelling: the agent is stopped and the attempt closed")
+        stopped.append(code)
+        launch.cancel.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, ExitCode.INTERRUPTED)
+    timer = loop.call_later(ways.timeout_s, stop, ExitCode.TIMEOUT) if ways.timeout_s else None
+    try:
+        result = await run_and_record(launch, folder, view.show)
+    except asyncio.CancelledError:
+        raise SystemExit(ExitCode.INTERRUPTED) from None
+    finally:
+        if timer is not None:
+            timer.cancel()
+    return result, stopped[0] if stopped else None
+
+
+def _print(result: "AttemptResult", ways: Ways) -> None:
+    from stanchion.protocol.codec import encode
+    from stanchion.runner.result_text import result_text
+
+    click.echo(encode(result) if ways.as_json else result_text(result))
+
+
+def exit_code(result: "AttemptResult") -> ExitCode:
+    """0 graded, 1 withheld, 78 refused by the gate in the sandbox."""
+    from stanchion.protocol.outcome import EndReason
+
+    if result.outcome.reason is EndReason.REFUSED:
+        return ExitCode.REFUSED
+    return ExitCode.FAILED if result.score is None else ExitCode.OK

@@ -1,0 +1,180 @@
+"""One sandbox with its cgroup and folders: put up, run to its end, taken down.
+
+Ends it on the host's own deadline, on a cancel that the supervisor does not obey in time, and when
+the broker is lost. Says what happened; what that means is decided elsewhere.
+"""
+
+import asyncio
+import logging
+import shutil
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stanchion.protocol.launch import LaunchSpec
+from stanchion.runner.keeper.host_facts import OomCounter
+from stanchion.runner.keeper.order import Order
+from stanchion.runner.sandbox.cgroup import MemoryGroup, Unavailable, make_group
+from stanchion.runner.sandbox.oci import (
+    ATTEMPT_DIR,
+    BUNDLE_DIR,
+    MIB,
+    Bind,
+    Box,
+    config_json,
+    harness_place,
+)
+from stanchion.runner.sandbox.runsc import Runsc, Sandbox
+
+OOM_POLL_S = 1.0
+DEADLINE_SLACK_S = 120
+OBEY_S = 60.0
+"""For a supervisor to stop its agent, flush and exit by itself."""
+TERM_GRACE_S = 10.0
+KEPT_OUTPUT_BYTES = 256 * 1024
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Life:
+    """What was seen of the sandbox's life."""
+
+    started_wall_ms: int
+    exit_code: int | None = None
+    start_error: str | None = None
+    killed_at_deadline: bool = False
+    oom: OomCounter = field(default_factory=OomCounter)
+    oom_why: str | None = None
+    peak_bytes: int | None = None
+    output: bytearray = field(default_factory=bytearray)
+    """The last of what runsc and process 1 printed."""
+
+
+def deadline_s(spec: LaunchSpec) -> int:
+    """When the host ends what nothing inside has ended."""
+    limits = spec.deadlines
+    return limits.agent_s + limits.verifier_s + spec.waits.max_wait_s + DEADLINE_SLACK_S
+
+
+class SandboxBox:
+    """The place of one sandbox on this host."""
+
+    def __init__(self, order: Order, directory: Path) -> None:
+        self._order = order
+        self._directory = directory
+        self._folder = Path(order.scratch_folder) / order.sandbox_id
+        spec = order.open_run.spec
+        self._group = make_group(order.sandbox_id, memory_bytes=spec.sandbox.memory_mb * MIB)
+        self.life = Life(started_wall_ms=_wall_ms())
+        if isinstance(self._group, Unavailable):
+            self.life.oom_why = self._group.why
+
+    async def run(self, *, stop_soon: asyncio.Event, stop_now: asyncio.Event) -> None:
+        """To its end. `stop_soon`: someone told the supervisor to stop; `stop_now`: nobody can."""
+        runsc = self._prepare()
+        self.life.started_wall_ms = _wall_ms()
+        try:
+            sandbox = await Sandbox.start(
+                runsc,
+                sandbox_id=self._order.sandbox_id,
+                bundle_dir=self._folder,
+                drain=self._take_output,
+            )
+        except OSError as error:
+            self.life.start_error = f"{runsc.binary} cannot be started: {error.strerror}"
+            return
+        async with asyncio.TaskGroup() as group:
+            polling = group.create_task(self._poll_oom())
+            waiting = group.create_task(sandbox.wait())
+            self.life.exit_code = await self._until_end(sandbox, waiting, stop_soon, stop_now)
+            polling.cancel()
+        self._read_group()
+
+    async def _until_end(
+        self,
+        sandbox: Sandbox,
+        waiting: "asyncio.Task[int]",
+        stop_soon: asyncio.Event,
+        stop_now: asyncio.Event,
+    ) -> int:
+        limit_s = deadline_s(self._order.open_run.spec)
+        if await _first(waiting, stop_soon.wait(), stop_now.wait(), timeout_s=limit_s) is False:
+            log.warning("the host's deadline of %d s has passed", limit_s)
+            self.life.killed_at_deadline = True
+        elif not waiting.done() and not stop_now.is_set():
+            await _first(waiting, stop_now.wait(), timeout_s=OBEY_S)
+        if waiting.done():
+            return waiting.result()
+        return await sandbox.end(waiting, grace_s=TERM_GRACE_S)
+
+    def _prepare(self) -> Runsc:
+        order, spec = self._order, self._order.open_run.spec
+        overlay = self._folder / "overlay"
+        overlay.mkdir(parents=True, mode=0o700)
+        has_group = not isinstance(self._group, Unavailable)
+        harness = harness_place(spec.harness.name, spec.harness.version)
+        box = Box(
+            rootfs=order.pieces.rootfs,
+            binds=(
+                Bind(order.pieces.bundle, BUNDLE_DIR),
+                Bind(order.pieces.harness, harness),
+                Bind(str(self._directory), ATTEMPT_DIR),
+            ),
+            arguments=order.pieces.command,
+            memory_mb=spec.sandbox.memory_mb,
+            cgroups_path=None if isinstance(self._group, Unavailable) else self._group.cgroups_path,
+            cpu_milli=spec.sandbox.cpu_milli,
+        )
+        (self._folder / "config.json").write_bytes(config_json(box))
+        root = Path(order.scratch_folder) / "runsc"
+        root.mkdir(exist_ok=True, mode=0o700)
+        return Runsc(binary=order.pieces.runsc, root=root, overlay_dir=overlay, cgroups=has_group)
+
+    def _take_output(self, data: bytes) -> None:
+        self.life.output += data
+        del self.life.output[:-KEPT_OUTPUT_BYTES]
+
+    async def _poll_oom(self) -> None:
+        while True:
+            self._read_group()
+            await asyncio.sleep(OOM_POLL_S)
+
+    def _read_group(self) -> None:
+        if isinstance(self._group, Unavailable):
+            return
+        kills = self._group.oom_kills()
+        if kills is None:
+            self.life.oom_why = "the cgroup's counter of memory kills could not be read"
+        self.life.oom.read(kills, at_ms=_wall_ms())
+        self.life.peak_bytes = self._group.peak_bytes()
+
+    async def take_down(self) -> None:
+        """Remove cgroup and folders; what cannot be removed is logged."""
+        group: MemoryGroup | Unavailable = self._group
+        if not isinstance(group, Unavailable):
+            try:
+                await group.remove()
+            except OSError as error:
+                log.warning("the cgroup could not be removed: %s", error)
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+
+async def _first(
+    waiting: "asyncio.Task[int]", *others: Coroutine[object, object, object], timeout_s: float
+) -> bool:
+    """Until the first of them is there; False if none was in time."""
+    tasks = [asyncio.Task(other) for other in others]
+    try:
+        done, _ = await asyncio.wait(
+            [waiting, *tasks], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+        )
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return bool(done)
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,45 @@
+"""The keeper as a process: signals in, report lines out, nothing escapes as a traceback.
+
+SIGTERM cancels the attempt; a terminal's SIGINT and SIGHUP never reach it. A reader that has gone
+away is no reason to stop.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+from contextlib import suppress
+
+from stanchion.protocol.codec import encode_line
+from stanchion.runner.keeper.order import Failed, Order, Report
+from stanchion.runner.keeper.story import keep
+
+STDOUT_FD = 1
+log = logging.getLogger(__name__)
+
+
+def tell(report: Report) -> None:
+    """One report line, to whoever still listens."""
+    with suppress(OSError):
+        os.write(STDOUT_FD, encode_line(report))
+
+
+def run(order: Order) -> int:
+    """Keep the attempt; returns the process's exit code."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        asyncio.run(_keep(order))
+    except Exception as error:  # a keeper's last word must reach the command
+        log.exception("the attempt could not be kept")
+        reason = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+        tell(Failed(why=f"{type(reason).__name__}: {reason}"))
+        return 1
+    return 0
+
+
+async def _keep(order: Order) -> None:
+    cancelled = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, cancelled.set)
+    await keep(order, tell=tell, cancelled=cancelled)

@@ -1,0 +1,59 @@
+"""Everything a sandboxed run is put together from, made ready on this host.
+
+Says what is missing before anything is downloaded. Decides nothing about the attempt.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from stanchion.images import bundle, harness_store, preflight, rootfs
+from stanchion.images.errors import ImagesError
+from stanchion.images.progress import Progress, Report, Stage
+from stanchion.images.runsc import RunscInfo, find_runsc, require_supported
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyPieces:
+    """All of it, with what names each."""
+
+    runsc: RunscInfo
+    bundle: bundle.Bundle
+    base: rootfs.BaseImage
+    harness: harness_store.HarnessPackage
+
+
+def make_ready(
+    cache_dir: Path, *, base: str, harness: tuple[str, str], say: Callable[[str], None]
+) -> ReadyPieces:
+    """The pieces; ImagesError says which cannot be had and what to do."""
+    if os.geteuid() != 0:
+        raise ImagesError(
+            "sandboxes with limits need root on this host; run the command as root, "
+            "for example with sudo",
+            fix="sudo stanchion doctor",
+        )
+    wanted = preflight.needs(cache_dir, harness=harness)
+    missing = [need for need in wanted if not need.present]
+    report = _reporter(say)
+    if missing:
+        say(preflight.announcement(missing))
+        preflight.fetch(wanted, report)
+    info = find_runsc()
+    if info is None:
+        raise ImagesError("runsc is not installed; run `stanchion doctor --fix`")
+    return ReadyPieces(
+        runsc=require_supported(info),
+        bundle=bundle.ensure_bundle(cache_dir, report),
+        base=rootfs.ensure_base(cache_dir, base, report),
+        harness=harness_store.ensure_harness(cache_dir, *harness, report),
+    )
+
+
+def _reporter(say: Callable[[str], None]) -> Report:
+    def report(progress: Progress) -> None:
+        if progress.stage is not Stage.CACHED:
+            say(f"{progress.piece:<9} {progress.stage}: {progress.message}")
+
+    return report
