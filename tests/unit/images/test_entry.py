@@ -106,3 +106,23 @@ def test_write_atomically_replaces_and_leaves_no_temporary_file(tmp_path: Path) 
 
     assert (tmp_path / "file").read_bytes() == b"two"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_only_pieces_that_nobody_asked_for_in_a_long_time_are_forgotten(tmp_path: Path) -> None:
+    for name in ("bundle-old", "bundle-used", "runtime-old"):
+        entry.ensure(tmp_path / name, build)
+        entry.mark_used(tmp_path / name, now_s=1000)
+    entry.mark_used(tmp_path / "bundle-used", now_s=1500)
+
+    forgotten = entry.forget_unused(tmp_path, "bundle-*", unused_for_s=600, now_s=2000)
+
+    assert forgotten == [tmp_path / "bundle-old"]
+    assert entry.load(tmp_path / "bundle-old") is None
+    assert entry.load(tmp_path / "bundle-used") is not None
+    assert entry.load(tmp_path / "runtime-old") is not None
+
+
+def test_a_cache_that_cannot_be_written_is_still_usable(tmp_path: Path) -> None:
+    entry.mark_used(tmp_path / "absent", now_s=1000)
+
+    assert not (tmp_path / "absent").exists()

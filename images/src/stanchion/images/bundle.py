@@ -8,6 +8,7 @@ used as it is, offline; versions never change under a running job by themselves.
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ COMMAND = (
     f"{runtime.PREFIX}/{runtime.PYTHON}", "-I", "-S", f"{runtime.PREFIX}/app/{code_layer.ENTRY}",
 )  # fmt: skip
 """What process 1 of a sandbox is started as."""
+UNUSED_FOR_S = 30 * 24 * 3600.0
+"""Bundles of old code are removed after this; far longer than any attempt lasts."""
 WHEELS_SIZE_BYTES = 1_140_000
 """Measured 2026-12-01: the seven pinned wheels, amd64."""
 
@@ -67,12 +70,16 @@ def ensure_bundle(
 
     def build(root: Path) -> entry.Built:
         progress(Progress(Piece.BUNDLE, Stage.BUILDING, "adding Stanchion's own code"))
-        shutil.copytree(base.path, root, copy_function=os.link, dirs_exist_ok=True)
+        shutil.copytree(base.path, root, copy_function=_share, dirs_exist_ok=True)
         code_layer.copy(root / "app", code, packages)
         runtime.compile_modules(root, root / "app", processor)
         return entry.Built(digest=manifest.seal(root, "stanchion-supervisor", code[:16]))
 
-    found = entry.ensure(shelf / f"bundle-{key[:16]}", build)
+    folder = shelf / f"bundle-{key[:16]}"
+    found = entry.ensure(folder, build)
+    entry.mark_used(folder, now_s=time.time())
+    if not found.cached:
+        entry.forget_unused(shelf, "bundle-*", unused_for_s=UNUSED_FOR_S, now_s=time.time())
     stage = Stage.CACHED if found.cached else Stage.DONE
     progress(
         Progress(Piece.BUNDLE, stage, f"supervisor bundle {found.digest[:12]}", found.size_bytes)
@@ -111,6 +118,13 @@ def _ensure_runtime(
     resolution = Resolution(runtime=f"runtime-{key[:16]}", debs=names)
     entry.write_atomically(_pointer(shelf, processor, recipe), msgspec.json.encode(resolution))
     return stored
+
+
+def _share(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without hard links
+        shutil.copy2(source, target)
 
 
 def _pointer(shelf: Path, processor: Architecture, recipe: str) -> Path:

@@ -76,6 +76,23 @@ def load(folder: Path) -> Entry | None:
     return Entry(root, record.digest, record.size_bytes, record.notes, cached=True)
 
 
+def forget_unused(shelf: Path, pattern: str, *, unused_for_s: float, now_s: float) -> list[Path]:
+    """Remove stored pieces that nobody has asked for in a long time."""
+    forgotten = []
+    for folder in sorted(shelf.glob(pattern)):
+        with suppress(OSError):
+            if now_s - (folder / "record.json").stat().st_mtime > unused_for_s:
+                remove(folder)
+                forgotten.append(folder)
+    return forgotten
+
+
+def mark_used(folder: Path, *, now_s: float) -> None:
+    """Remember that a piece was asked for; a cache that cannot be written is never tidied."""
+    with suppress(OSError):
+        os.utime(folder / "record.json", (now_s, now_s))
+
+
 @contextmanager
 def locked(lock: Path) -> Iterator[None]:
     """Hold a lock file that other processes honour; it is freed even by a crash."""

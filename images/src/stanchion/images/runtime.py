@@ -29,15 +29,25 @@ LIBRARIES = (
     "libsqlite3.so.0",
 )  # fmt: skip
 UNUSED_MODULES = (
-    "EXTERNALLY-MANAGED", "__pycache__", "curses", "dbm", "distutils", "doctest.py", "ensurepip",
-    "idlelib", "lib2to3", "pydoc.py", "pydoc_data", "sitecustomize.py", "test", "tkinter",
-    "turtle.py", "turtledemo", "venv", "wsgiref", "xmlrpc", "config-*", "ctypes/test",
-    "unittest/test", "sqlite3/test",
+    "EXTERNALLY-MANAGED", "__pycache__", "config-*", "sitecustomize.py",
+    # For people at a keyboard, for building, for protocols and formats nobody here speaks.
+    "aifc.py", "antigravity.py", "asynchat.py", "asyncore.py", "cgi.py", "cgitb.py", "chunk.py",
+    "ctypes/test", "curses", "dbm", "distutils", "doctest.py", "ensurepip", "ftplib.py", "idlelib",
+    "imaplib.py", "imghdr.py", "lib2to3", "mailbox.py", "mailcap.py", "modulefinder.py",
+    "msilib", "nntplib.py", "pdb.py", "pickletools.py", "poplib.py", "pydoc.py", "pydoc_data",
+    "smtpd.py", "smtplib.py", "sndhdr.py", "sqlite3/test", "sunau.py", "telnetlib.py", "test",
+    "this.py", "tkinter", "turtle.py", "turtledemo", "unittest/test", "uu.py", "venv", "wave.py",
+    "webbrowser.py", "wsgiref", "xdrlib.py", "xmlrpc",
     # Both would bring OpenSSL, which obeys a configuration file of the image.
     "lib-dynload/_ssl.*", "lib-dynload/_hashlib.*",
     "lib-dynload/*test*", "lib-dynload/xx*", "lib-dynload/_xx*", "lib-dynload/_curses*",
     "lib-dynload/_dbm*", "lib-dynload/_codecs_*", "lib-dynload/_crypt.*", "lib-dynload/audioop*",
     "lib-dynload/nis*", "lib-dynload/ossaudiodev*", "lib-dynload/readline*",
+    # Encodings whose tables were taken away above, or that were last used decades ago.
+    *(f"encodings/{family}*.py" for family in (
+        "big5", "cp1[01]", "cp7", "cp8", "cp9", "euc_", "gb", "hp_", "hz", "iso2022", "johab",
+        "koi8", "kz1048", "mac_", "palmos", "ptcp", "shift_", "tis_",
+    )),
 )  # fmt: skip
 
 
