@@ -1,0 +1,141 @@
+"""The broker's commands: serve, status, stop, key; and `audit`, which needs no broker.
+
+Arguments in, one sentence or one JSON document out. Imports of the server stay inside `serve`, so
+that the other commands start fast.
+"""
+
+import asyncio
+import os
+import select
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import click
+import msgspec
+
+from stanchion.broker.audit_command import audit
+from stanchion.broker.client.paths import StatePaths, runtime_dir
+from stanchion.protocol.admin import Health
+from stanchion.protocol.exit_codes import ExitCode
+from stanchion.protocol.refusal import RefusedError
+
+__all__ = ["audit", "broker"]
+
+STOP_WAIT_S = 30.0
+
+_state_dir = click.option(
+    "--state-dir",
+    metavar="DIR",
+    help="State folder [default: $STANCHION_STATE, /var/lib/stanchion for root, "
+    "else the XDG state folder].",
+)
+
+
+@click.group()
+def broker() -> None:
+    """Hold the provider keys and see every model request."""
+
+
+@broker.command()
+@_state_dir
+@click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path),
+    envvar="STANCHION_CONFIG",
+    help="stanchion.toml; without one only the built-in rehearsal profile exists.",
+)
+@click.option("--runtime-dir", type=click.Path(path_type=Path), help="For attempt directories.")
+@click.option("--ready-fd", type=int, help='Write {"pid": …} to this descriptor when listening.')
+def serve(
+    state_dir: str | None, config_path: Path | None, runtime_dir: Path | None, ready_fd: int | None
+) -> None:
+    """Run the broker in the foreground."""
+    from stanchion.broker.ledger import LedgerError
+    from stanchion.broker.serve import Settings, run
+    from stanchion.broker.signing import KeyFileError
+
+    settings = Settings(
+        paths=StatePaths.resolve(state_dir, os.environ),
+        runtime_dir=runtime_dir or _default_runtime_dir(),
+        config_path=None if config_path is None else config_path.absolute(),
+        ready_fd=ready_fd,
+        environ=os.environ,
+    )
+    try:
+        run(settings)
+    except RefusedError as error:
+        _fail(str(error), ExitCode.USAGE)
+    except (LedgerError, KeyFileError, OSError) as error:
+        _fail(str(error), ExitCode.FAILED)
+
+
+@broker.command()
+@_state_dir
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def status(state_dir: str | None, *, as_json: bool) -> None:
+    """Say whether a broker runs, and with what."""
+    health = _ask(StatePaths.resolve(state_dir, os.environ), stop=False)
+    if as_json:
+        click.echo(msgspec.json.encode(health))
+        return
+    config = health.config_path or "none, only the built-in rehearsal profile"
+    click.echo(f"broker {health.version}, pid {health.pid}, {health.open_runs} open attempts")
+    click.echo(f"configuration: {config}")
+
+
+@broker.command()
+@_state_dir
+def stop(state_dir: str | None) -> None:
+    """End the broker, after its receipts are on the disk."""
+    health = _ask(StatePaths.resolve(state_dir, os.environ), stop=True)
+    try:
+        descriptor = os.pidfd_open(health.pid)
+    except ProcessLookupError:
+        descriptor = None
+    if descriptor is not None:
+        ended, _, _ = select.select([descriptor], [], [], STOP_WAIT_S)
+        os.close(descriptor)
+        if not ended:
+            _fail(f"broker {health.pid} did not end in {STOP_WAIT_S:.0f} s", ExitCode.FAILED)
+    click.echo(f"broker {health.pid} ended")
+
+
+@broker.command()
+@_state_dir
+def key(state_dir: str | None) -> None:
+    """Print the public key that verifies this broker's receipts."""
+    from stanchion.broker.signing import KeyFileError, read_public_key
+
+    file = StatePaths.resolve(state_dir, os.environ).public_key_file
+    try:
+        click.echo(read_public_key(file))
+    except (KeyFileError, OSError) as error:
+        _fail(f"{error}; a broker makes it at its first start", ExitCode.FAILED)
+
+
+def _default_runtime_dir() -> Path:
+    return runtime_dir(os.environ)
+
+
+def _ask(paths: StatePaths, *, stop: bool) -> Health:
+    """The health of the live broker, told to end if wanted."""
+    from stanchion.broker.client import BrokerClient, BrokerUnreachableError
+
+    async def ask() -> Health:
+        async with BrokerClient(paths.admin_socket) as client:
+            health = await client.health()
+            if stop:
+                await client.stop()
+            return health
+
+    try:
+        return asyncio.run(ask())
+    except BrokerUnreachableError as error:
+        _fail(str(error), ExitCode.BROKER_UNREACHABLE)
+
+
+def _fail(sentence: str, code: ExitCode) -> NoReturn:
+    click.echo(f"error: {sentence}", err=True)
+    sys.exit(code)

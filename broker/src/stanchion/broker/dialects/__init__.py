@@ -1,0 +1,1 @@
+"""Pure readers of the providers' request and response formats, one module each."""

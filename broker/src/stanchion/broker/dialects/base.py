@@ -1,0 +1,85 @@
+"""What the broker asks of a dialect: the words of a request, and a fold over a response. Pure.
+
+A fold sees whole JSON documents; cutting the byte stream is not its business. It must never
+invent a figure: what the provider did not say stays None.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from stanchion.protocol.exchange import Asked, ErrorClass, Finish
+from stanchion.protocol.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderError:
+    """An error object that the provider sent, whole or within a stream."""
+
+    words: str | None
+    code: str | None = None
+    kind: str | None = None
+    param: str | None = None
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a response said, as far as it came."""
+
+    error: ProviderError | None
+    finish: Finish | None
+    finish_raw: str | None
+    model: str | None
+    usage: Usage | None
+    usage_why: str | None
+    reasoning: bool
+    text: bool
+    tool_calls: int
+
+
+class ResponseFold(Protocol):
+    """Collects what one response says."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the dialect's terminal event came."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether an error came."""
+
+    def stream_event(self, data: bytes) -> bool:
+        """Take the data of one stream event; whether it meant anything (a ping does not)."""
+
+    def whole_body(self, data: bytes) -> bool:
+        """Take a whole JSON body; False if it is none."""
+
+    def stray_line(self, text: bytes) -> None:
+        """Take a line that is no part of the event stream, which may be a bare error object."""
+
+    def told(self) -> Told:
+        """Everything so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class DialectReader:
+    """One dialect."""
+
+    read_request: Callable[[Mapping[str, object], bytes], Asked]
+    new_fold: Callable[[], ResponseFold]
+    markers: tuple[bytes, ...]
+    """Byte strings of which one is in every event that ends a response or reports an error; where
+    none of them is, bytes may leave before they are read."""
+
+
+REFUSALS = frozenset(
+    {
+        ErrorClass.AUTH,
+        ErrorClass.BILLING,
+        ErrorClass.QUOTA,
+        ErrorClass.MODEL_NOT_FOUND,
+        ErrorClass.LIMIT_REJECTED,
+    }
+)
+"""Failures that a further request cannot mend."""

@@ -1,0 +1,189 @@
+"""Decides from a request's raw head whether it may go on, and to which fixed route. Pure.
+
+The head must fit a narrow grammar (RFC 9112 without its tolerances) and the target must equal a
+table entry byte for byte. Nothing of the caller's path, host or credentials ever travels on:
+upstream heads are built from the tables here.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from stanchion.protocol.dialects import Dialect
+
+MAX_HEAD_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024 * 1024
+LEASE_HEADER = "x-stanchion-lease"
+SESSION_HEADER = "x-session-id"
+
+_REQUEST_LINE = re.compile(rb"(?P<method>[A-Z]{1,16}) (?P<target>[\x21-\x7e]{1,8192}) HTTP/1\.1\Z")
+_HEADER = re.compile(rb"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?P<value>[\t\x20-\x7e]*)\Z")
+_LENGTH = re.compile(r"[0-9]{1,10}\Z")
+
+FORWARDED = frozenset(
+    {
+        "accept",
+        "content-type",
+        "openai-beta",
+        "user-agent",
+        "x-parent-session-id",
+        "x-session-affinity",
+        SESSION_HEADER,
+    }
+)
+"""Request headers that reach the provider, with those of FORWARDED_PREFIX. Not among them on
+purpose: `openai-organization` and `openai-project`, which choose who pays."""
+
+FORWARDED_PREFIX = "x-stainless-"
+"""What the official SDKs say about themselves and their retries."""
+
+RETURNED = frozenset(
+    {
+        "cache-control",
+        "content-type",
+        "openai-model",
+        "openai-processing-ms",
+        "openai-version",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "x-request-id",
+        "x-should-retry",
+    }
+)
+"""Response headers that reach the harness, with those of RETURNED_PREFIX. No cookies, no
+locations, nothing that changes the framing."""
+
+RETURNED_PREFIX = "x-ratelimit-"
+
+
+class Route(Enum):
+    """Everything the model socket answers."""
+
+    CHAT = "openai_chat.completions"
+    PROBE = "local.probe"
+    MODELS = "local.models"
+
+
+ROUTES: dict[tuple[str, str], Route] = {
+    ("POST", "/v1/chat/completions"): Route.CHAT,
+    ("GET", "/"): Route.PROBE,
+    ("HEAD", "/"): Route.PROBE,
+    ("GET", "/v1/models"): Route.MODELS,
+}
+
+UPSTREAM: dict[Route, tuple[Dialect, str]] = {
+    Route.CHAT: (Dialect.OPENAI_CHAT, "/chat/completions"),
+}
+"""The dialect of a route and what follows the account's base URL."""
+
+
+class Denial(Enum):
+    """Why a head is refused: status and a word for records and the constant reply."""
+
+    BAD_REQUEST = (400, "bad_request")
+    UNAUTHORIZED = (401, "unauthorized")
+    FORBIDDEN = (403, "forbidden")
+    NOT_FOUND = (404, "not_found")
+    TOO_LARGE = (413, "too_large")
+    ENCODED = (415, "encoded_body")
+    HEAD_TOO_LARGE = (431, "head_too_large")
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.value[0]
+
+    @property
+    def word(self) -> str:
+        """The word."""
+        return self.value[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A head that may go on, once its lease is checked."""
+
+    route: Route
+    lease: str
+    length: int | None
+    """Body bytes; None = chunked."""
+    forwarded: tuple[tuple[str, str], ...]
+    session: str | None
+    expects_continue: bool
+
+
+def read_head(head: bytes) -> Accepted | Denial:
+    """What a request head (up to and with its blank line) asks for."""
+    lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    request = _REQUEST_LINE.match(lines[0])
+    pairs = [_HEADER.match(line) for line in lines[1:]]
+    if request is None:
+        return Denial.BAD_REQUEST
+    headers: dict[str, list[str]] = {}
+    for pair in pairs:
+        if pair is None:
+            return Denial.BAD_REQUEST
+        name = pair["name"].decode().lower()
+        headers.setdefault(name, []).append(pair["value"].decode().rstrip(" \t"))
+    return _decide(request["method"].decode(), request["target"].decode(), headers)
+
+
+def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted | Denial:
+    leases = headers.get(LEASE_HEADER, [])
+    if len(leases) != 1:
+        return Denial.UNAUTHORIZED
+    route = ROUTES.get((method, target))
+    if route is None:
+        return Denial.NOT_FOUND
+    length = _body_length(headers)
+    if isinstance(length, Denial):
+        return length
+    if headers.get("content-encoding", ["identity"]) != ["identity"]:
+        return Denial.ENCODED
+    if "upgrade" in headers or headers.get("expect", ["100-continue"]) != ["100-continue"]:
+        return Denial.BAD_REQUEST
+    sessions = headers.get(SESSION_HEADER, [])
+    return Accepted(
+        route=route,
+        lease=leases[0],
+        length=None if length == _CHUNKED else length,
+        forwarded=_forwarded(headers),
+        session=sessions[0][:200] if len(sessions) == 1 and sessions[0] else None,
+        expects_continue="expect" in headers,
+    )
+
+
+_CHUNKED = -1
+
+
+def _body_length(headers: dict[str, list[str]]) -> int | Denial:
+    lengths = headers.get("content-length")
+    encodings = headers.get("transfer-encoding")
+    if encodings is not None:
+        chunked = lengths is None and encodings == ["chunked"]
+        return _CHUNKED if chunked else Denial.BAD_REQUEST
+    if lengths is None:
+        return 0
+    if len(lengths) != 1 or not _LENGTH.match(lengths[0]):
+        return Denial.BAD_REQUEST
+    return int(lengths[0]) if int(lengths[0]) <= MAX_BODY_BYTES else Denial.TOO_LARGE
+
+
+def _forwarded(headers: dict[str, list[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, values[0])
+        for name, values in headers.items()
+        if (name in FORWARDED or name.startswith(FORWARDED_PREFIX)) and len(values) == 1
+    )
+
+
+def returned_headers(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The response headers that go back, each once and printable."""
+    kept: dict[str, str] = {}
+    for name, value in headers:
+        lower = name.lower()
+        allowed = lower in RETURNED or lower.startswith(RETURNED_PREFIX)
+        if allowed and lower not in kept and all(" " <= letter <= "~" for letter in value):
+            kept[lower] = value
+    return list(kept.items())

@@ -1,0 +1,163 @@
+"""Tokens of one attempt: the single-use enrol token and the lease that the relay presents. Pure.
+
+Tokens are opaque and random; only their SHA-256 is kept. It decides who holds the lease and until
+when; it must never keep a token's text, and a stale renewal (two holders) ends the lease for good.
+"""
+
+import base64
+import hashlib
+import hmac
+import re
+import zlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+ENROL_TTL_MS = 60_000
+LEASE_TTL_MS = 900_000
+OVERLAP_MS = 60_000
+"""A lease that was renewed stays good this long, for requests under way."""
+
+_SHAPE = re.compile(r"st1_(?P<body>[A-Za-z0-9_-]{43})_(?P<check>[A-Za-z0-9_-]{6})\Z")
+
+
+class LeaseError(StrEnum):
+    """Why a token is not accepted; for records, never for the caller of the model socket."""
+
+    MALFORMED = "malformed"
+    UNKNOWN = "unknown"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+    REDEEMED = "already_redeemed"
+    OTHER_BOOT = "other_boot"
+    STALE_GENERATION = "stale_generation"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A lease that was just issued; the only place where its text exists."""
+
+    token: str
+    generation: int
+    expires_in_ms: int
+
+
+def make_token(random: bytes) -> str:
+    """`st1_<43 characters>_<6 characters of checksum>` from 32 random bytes."""
+    body = base64.urlsafe_b64encode(random).rstrip(b"=").decode()
+    return f"st1_{body}_{_checksum(body)}"
+
+
+def well_formed(token: str) -> bool:
+    """Whether the text has a token's shape and checksum; decided before any lookup."""
+    match = _SHAPE.match(token)
+    return match is not None and match["check"] == _checksum(match["body"])
+
+
+def token_digest(token: str) -> str:
+    """What is stored and receipted instead of a token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _checksum(body: str) -> str:
+    return base64.urlsafe_b64encode(zlib.crc32(body.encode()).to_bytes(4, "big")).decode()[:6]
+
+
+@dataclass(slots=True)
+class _Held:
+    digest: str
+    expires_at_ms: int
+
+
+class Leases:
+    """The token state of one attempt. Times are milliseconds of any one monotonic clock."""
+
+    def __init__(self) -> None:
+        self._enrol: _Held | None = None
+        self._current: _Held | None = None
+        self._previous: _Held | None = None
+        self.boot: str | None = None
+        self.generation = 0
+        self.revoked: str | None = None
+        """Why the lease ended; nothing is accepted from then on."""
+
+    def issue_enrol(self, random: bytes, now_ms: int) -> str | LeaseError:
+        """A new single-use token; an older one that was not redeemed is void."""
+        if self.revoked is not None:
+            return LeaseError.REVOKED
+        if self.boot is not None:
+            return LeaseError.REDEEMED
+        token = make_token(random)
+        self._enrol = _Held(token_digest(token), now_ms + ENROL_TTL_MS)
+        return token
+
+    def redeem(self, token: str, boot: str, random: bytes, now_ms: int) -> Grant | LeaseError:
+        """The first lease, for exactly one caller."""
+        if not well_formed(token):
+            return LeaseError.MALFORMED
+        if self.boot is not None:
+            return LeaseError.REDEEMED
+        if self.revoked is not None:
+            return LeaseError.REVOKED
+        error = _problem(self._enrol, token, now_ms)
+        if error is not None:
+            return error
+        self._enrol = None
+        self.boot = boot
+        return self._grant(random, now_ms)
+
+    def resume(self, token: str, boot: str, now_ms: int) -> LeaseError | None:
+        """Whether a cut connection may go on: same boot, a lease that still holds."""
+        error = self.check(token, now_ms)
+        if error is not None:
+            return error
+        return None if boot == self.boot else LeaseError.OTHER_BOOT
+
+    def renew(self, generation: int, random: bytes, now_ms: int) -> Grant | LeaseError:
+        """The next lease; a generation that is not the current one means two holders."""
+        if self.revoked is not None:
+            return LeaseError.REVOKED
+        if generation != self.generation or self._current is None:
+            self.revoke(f"renewal of generation {generation}, the current is {self.generation}")
+            return LeaseError.STALE_GENERATION
+        until = min(self._current.expires_at_ms, now_ms + OVERLAP_MS)
+        self._previous = _Held(self._current.digest, until)
+        return self._grant(random, now_ms)
+
+    def check(self, token: str, now_ms: int) -> LeaseError | None:
+        """None if the token is this attempt's lease."""
+        if not well_formed(token):
+            return LeaseError.MALFORMED
+        if self.revoked is not None:
+            return LeaseError.REVOKED
+        error = _problem(self._current, token, now_ms)
+        if error is None or _problem(self._previous, token, now_ms) is None:
+            return None
+        return error
+
+    def expires_in_ms(self, now_ms: int) -> int:
+        """Life left in the current lease."""
+        return 0 if self._current is None else max(0, self._current.expires_at_ms - now_ms)
+
+    def revoke(self, why: str) -> bool:
+        """End the lease at once; False if it had ended before."""
+        if self.revoked is not None:
+            return False
+        self.revoked = why
+        return True
+
+    @property
+    def current_digest(self) -> str | None:
+        """Of the lease in force, for the receipts."""
+        return None if self._current is None else self._current.digest
+
+    def _grant(self, random: bytes, now_ms: int) -> Grant:
+        token = make_token(random)
+        self._current = _Held(token_digest(token), now_ms + LEASE_TTL_MS)
+        self.generation += 1
+        return Grant(token, self.generation, LEASE_TTL_MS)
+
+
+def _problem(held: _Held | None, token: str, now_ms: int) -> LeaseError | None:
+    if held is None or not hmac.compare_digest(held.digest, token_digest(token)):
+        return LeaseError.UNKNOWN
+    return None if now_ms < held.expires_at_ms else LeaseError.EXPIRED

@@ -1,0 +1,33 @@
+"""Every body that the broker itself writes on the model socket: constant, echoing nothing. Pure.
+
+They have the shape of the dialect's error object, so that a harness shows the sentence, and words
+that harnesses do not take for a passing failure (no "rate limit", no "try again").
+"""
+
+import msgspec
+
+_SENTENCES = {
+    "bad_request": "stanchion: the request is not valid HTTP/1.1 for this socket.",
+    "unauthorized": "stanchion: no valid lease.",
+    "forbidden": "stanchion: the attempt is being stopped; no further request is served.",
+    "mismatch": "stanchion: the request differs from the declared terms of the attempt.",
+    "not_found": "stanchion: this route is not served.",
+    "too_large": "stanchion: the request body is too large.",
+    "encoded_body": "stanchion: send the request body without a content encoding.",
+    "head_too_large": "stanchion: the request head is too large.",
+    "bad_body": "stanchion: the request body is not one strict JSON object.",
+    "no_receipt": "stanchion: the request could not be put on record and was not sent.",
+    "upstream_unreachable": "stanchion: the provider could not be reached.",
+    "upstream_timeout": "stanchion: the provider did not begin to answer in time.",
+    "upstream_protocol": "stanchion: the provider's answer was not understood.",
+    "upstream_redirect": "stanchion: the provider answered with a redirect, which is not followed.",
+    "upstream_encoding": "stanchion: the provider sent an encoding that was not asked for.",
+    "upstream_error_too_large": "stanchion: the provider's error body was too large.",
+    "internal": "stanchion: internal error.",
+}
+
+
+def constant_reply(word: str) -> bytes:
+    """The body for a word of the table."""
+    error = {"message": _SENTENCES[word], "type": "stanchion_error", "code": f"stanchion_{word}"}
+    return msgspec.json.encode({"error": error})

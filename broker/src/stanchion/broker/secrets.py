@@ -1,0 +1,126 @@
+"""Provider keys: where they come from, and a type that cannot be printed by accident.
+
+A key is read once, when the broker starts. Only `upstream` reveals one. A key file that others can
+read, or that is a symbolic link, is refused.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import Final
+
+from stanchion.protocol.refusal import refuse
+
+_PRINTABLE = re.compile(r"[\x21-\x7e]{1,4096}\Z")
+MIN_MASKED_LENGTH: Final = 8
+"""Shorter keys are not looked for in text: they would match ordinary words."""
+
+
+class Secret:
+    """A key. Its text forms are redacted; pickling and comparing it are refused."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The key itself; for the head of an upstream request only."""
+        return self._value
+
+    def mask(self, data: bytes) -> bytes:
+        """`data` with every plain occurrence of the key replaced by `*` of equal length."""
+        key = self._value.encode()
+        return data.replace(key, b"*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else data
+
+    def mask_text(self, text: str) -> str:
+        """The same for text."""
+        key = self._value
+        return text.replace(key, "*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else text
+
+    def fingerprint(self, keyed_hash: Callable[[str], str]) -> str:
+        """What may be shown of the key: a hash under a key of this installation."""
+        return keyed_hash(self._value)
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Secret is never pickled")
+
+
+def check_key(text: str, *, field: str) -> str:
+    """The key without its line end, or a refusal that does not show it."""
+    key = text.removesuffix("\n").removesuffix("\r")
+    if not _PRINTABLE.match(key):
+        raise refuse(
+            "credential_malformed",
+            field=field,
+            value=None,
+            rule="a key is 1 to 4096 printable ASCII characters without spaces",
+            remedy="Store the key again, alone on one line",
+        )
+    return key
+
+
+def load_secret(
+    credential: str, *, field: str, folder: Path, environ: MutableMapping[str, str]
+) -> Secret | None:
+    """The key that `env:NAME`, `file:PATH` (relative to `folder`) or `none` stands for."""
+    kind, _, rest = credential.partition(":")
+    if credential == "none":
+        return None
+    if kind == "env" and rest:
+        return Secret(check_key(_from_environment(rest, field, environ), field=field))
+    if kind == "file" and rest:
+        return Secret(check_key(_from_file(folder / rest, field), field=field))
+    raise refuse(
+        "credential_unknown",
+        field=field,
+        value=None,
+        rule="a credential is env:NAME, file:PATH or none",
+        remedy="Name the place of the key, never the key itself",
+    )
+
+
+def _from_environment(name: str, field: str, environ: MutableMapping[str, str]) -> str:
+    value = environ.pop(name, None)
+    if not value:
+        raise refuse(
+            "credential_missing",
+            field=field,
+            value=f"env:{name}",
+            rule="the environment variable is set when the broker starts",
+            remedy=f"Export {name} and start the broker again",
+        )
+    return value
+
+
+def _from_file(path: Path, field: str) -> str:
+    remedy = f"Write the key to {path} with mode 0600"
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise refuse(
+            "credential_missing",
+            field=field,
+            value=f"file:{path}",
+            rule=f"the key file can be opened and is no symbolic link ({error.strerror})",
+            remedy=remedy,
+        ) from None
+    with os.fdopen(handle, encoding="utf-8", errors="replace") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if not stat.S_ISREG(mode) or mode & 0o077:
+            raise refuse(
+                "credential_exposed",
+                field=field,
+                value=f"file:{path}",
+                rule=f"the key file is a regular file that only its owner can read, "
+                f"not {stat.filemode(mode)}",
+                remedy=f"chmod 600 {path}",
+            )
+        return file.read(8192)

@@ -1,0 +1,147 @@
+"""The life of the broker process: locks, keys, listeners, the ready line, and a clean end.
+
+It tells nobody that it is ready before the admin socket listens, and it ends on SIGTERM, on Ctrl-C
+or on the admin API's word with every receipt durable. No core dump ever holds a key.
+"""
+
+import asyncio
+import contextlib
+import gc
+import json
+import logging
+import os
+import resource
+import signal
+import socket
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stanchion.broker.accounts import Accounts
+from stanchion.broker.admin import Admin
+from stanchion.broker.admin_socket import AdminSite
+from stanchion.broker.client.paths import StatePaths
+from stanchion.broker.config import Config, built_in, read_config
+from stanchion.broker.ledger import Ledger
+from stanchion.broker.listeners import bind_private
+from stanchion.broker.metrics import Metrics
+from stanchion.broker.runs import Runs
+from stanchion.broker.tasks import Tasks
+from stanchion.protocol.refusal import refuse
+
+_log = logging.getLogger("stanchion.broker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything the command line decides."""
+
+    paths: StatePaths
+    runtime_dir: Path
+    config_path: Path | None
+    ready_fd: int | None
+    environ: MutableMapping[str, str]
+
+
+def run(settings: Settings) -> None:
+    """Serve until the end. RefusedError, LedgerError or KeyFileError: it did not start."""
+    os.umask(0o077)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    config = _load_config(settings.config_path)
+    settings.paths.broker_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _log_to(settings.paths.broker_dir / "broker.log")
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(settings, config))
+
+
+async def _serve(settings: Settings, config: Config) -> None:
+    ledger = await Ledger.open(settings.paths.root)
+    try:
+        async with asyncio.TaskGroup() as group:
+            await _serve_with(settings, config, ledger, Tasks(group))
+    finally:
+        await ledger.aclose()
+        for name in ("broker.pid", "admin.sock"):
+            (settings.paths.broker_dir / name).unlink(missing_ok=True)
+
+
+async def _serve_with(settings: Settings, config: Config, ledger: Ledger, tasks: Tasks) -> None:
+    folder = Path() if settings.config_path is None else settings.config_path.parent
+    accounts = Accounts(
+        config, folder=folder, environ=settings.environ, fingerprint=ledger.fingerprint
+    )
+    runs = Runs(
+        config=config,
+        accounts=accounts,
+        ledger=ledger,
+        tasks=tasks,
+        runtime_dir=settings.runtime_dir,
+    )
+    ended = asyncio.Event()
+    admin = Admin(
+        runs=runs,
+        ledger=ledger,
+        config=config,
+        config_path=settings.config_path,
+        metrics=Metrics(),
+        stop=ended.set,
+    )
+    site = await AdminSite.start(admin.application(), _bind_admin(settings.paths))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    _announce(settings)
+    await ended.wait()
+    _log.info("ending: %d open attempts", runs.open_count)
+    await runs.stop()
+    await site.close()
+
+
+def _bind_admin(paths: StatePaths) -> socket.socket:
+    # The ledger's lock is held: a socket that is there belongs to a broker that is gone.
+    paths.admin_socket.unlink(missing_ok=True)
+    return bind_private(paths.admin_socket)
+
+
+def _announce(settings: Settings) -> None:
+    gc.collect()
+    gc.freeze()
+    pid = os.getpid()
+    (settings.paths.broker_dir / "broker.pid").write_text(f"{pid}\n", encoding="ascii")
+    _log.info("listening, pid %d", pid)
+    if settings.ready_fd is not None:
+        os.write(settings.ready_fd, json.dumps({"pid": pid}).encode() + b"\n")
+        os.close(settings.ready_fd)
+
+
+def _load_config(path: Path | None) -> Config:
+    if path is None:
+        return built_in()
+    try:
+        return read_config(path.read_bytes())
+    except OSError as error:
+        raise refuse(
+            "config_unreadable",
+            field="--config",
+            value=path,
+            rule=f"the file can be read ({error.strerror})",
+            remedy="Name an existing stanchion.toml, or leave it out",
+        ) from None
+
+
+def _log_to(file: Path) -> None:
+    handler = logging.FileHandler(file, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    _log.addHandler(handler)
+    _log.setLevel(logging.INFO)
+    _log.propagate = False
+    for name in ("asyncio", "aiohttp"):
+        # Their records may quote a request; what matters of them is logged by `tasks`.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        return uvloop.Loop
+    return None

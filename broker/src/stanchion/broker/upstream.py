@@ -1,0 +1,223 @@
+"""One connection to the provider for one exchange: the head with the real key out, the answer in.
+
+The only module that reveals a key. It follows no redirect, sends no caller's header that is not
+listed, verifies TLS always, and drops the connection after one response.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import cast
+
+import httptools
+
+from stanchion.broker.secrets import Secret
+
+MAX_HEAD_BYTES = 64 * 1024
+CONNECT_TIMEOUT_S = 30.0
+
+
+class Ending(Enum):
+    """How a response's transport ended."""
+
+    COMPLETE = "complete"
+    CUT = "cut"
+    MALFORMED = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where requests of an account go. From the configuration only, never from a request."""
+
+    host: str
+    port: int
+    authority: str
+    """For the Host header."""
+    path: str
+    """Path of the base URL, without a slash at its end."""
+    tls: ssl.SSLContext | None
+    key: Secret | None
+
+
+@dataclass(slots=True)
+class ResponseHead:
+    """Status and headers as they came."""
+
+    status: int
+    headers: list[tuple[str, str]] = field(default_factory=list)
+
+    def get(self, name: str) -> str | None:
+        """The first header of this (lower-case) name."""
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+    @property
+    def length(self) -> int | None:
+        """Announced body bytes."""
+        text = self.get("content-length")
+        return int(text) if text is not None and text.isdecimal() else None
+
+
+def request_head(
+    target: Target, path: str, headers: tuple[tuple[str, str], ...], body_bytes: int
+) -> bytes:
+    """The head of an upstream request: our own framing, the account's key."""
+    lines = [
+        f"POST {target.path}{path} HTTP/1.1",
+        f"host: {target.authority}",
+        f"content-length: {body_bytes}",
+        "accept-encoding: identity",
+        "connection: close",
+        *(f"{name}: {value}" for name, value in headers),
+    ]
+    if target.key is not None:
+        lines.append(f"authorization: Bearer {target.key.reveal()}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+class Upstream(asyncio.Protocol):
+    """The connection. The body waits, unread, until somebody takes it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.head: asyncio.Future[ResponseHead | Ending] = loop.create_future()
+        self._parser = httptools.HttpResponseParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._response = ResponseHead(status=0)
+        self._head_bytes = 0
+        self._in_body = False
+        self._early: list[bytes] = []
+        self._on_body: Callable[[bytes], None] | None = None
+        self._on_end: Callable[[Ending], None] | None = None
+        self._ending: Ending | None = None
+
+    def send(self, head: bytes, body: bytes) -> None:
+        """Write the request."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.writelines((head, body))
+
+    def take_body(self, on_body: Callable[[bytes], None], on_end: Callable[[Ending], None]) -> None:
+        """Deliver the body from here on, what came before first."""
+        self._on_body, self._on_end = on_body, on_end
+        early, self._early = b"".join(self._early), []
+        if early:
+            on_body(early)
+        if self._ending is not None:
+            on_end(self._ending)
+        self.resume()
+
+    def pause(self) -> None:
+        """Stop reading."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def close(self) -> None:
+        """Drop the connection."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._ending is not None:
+            return
+        if not self._in_body:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._end(Ending.MALFORMED)
+            return
+        if not self._in_body and self._head_bytes > MAX_HEAD_BYTES:
+            self._end(Ending.MALFORMED)
+            return
+        self._deliver()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """A body without a length ends with the connection (RFC 9112, section 6.3)."""
+        whole = exc is None and self._in_body and not self._framed()
+        self._end(Ending.COMPLETE if whole else Ending.CUT)
+
+    # httptools callbacks
+
+    def on_message_begin(self) -> None:
+        if self._ending is None:
+            self._response = ResponseHead(status=0)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_body:  # else a trailer: dropped
+            self._response.headers.append((name.decode("latin-1"), value.decode("latin-1")))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if 100 <= status < 200 and status != 101:
+            return
+        self._in_body = True
+        self._response.status = status
+        if not self.head.done():
+            self.head.set_result(self._response)
+            self.pause()
+
+    def on_body(self, data: bytes) -> None:
+        if self._ending is None:
+            self._early.append(data)
+
+    def on_message_complete(self) -> None:
+        if self._in_body:
+            self._deliver()
+            self._end(Ending.COMPLETE)
+
+    def _deliver(self) -> None:
+        if self._on_body is not None and self._early:
+            data, self._early = b"".join(self._early), []
+            self._on_body(data)
+
+    def _framed(self) -> bool:
+        return (
+            self._response.get("content-length") is not None
+            or self._response.get("transfer-encoding") is not None
+        )
+
+    def _end(self, ending: Ending) -> None:
+        if self._ending is not None:
+            return
+        self._ending = ending
+        if not self.head.done():
+            self.head.set_result(ending)
+        if self._on_end is not None:
+            self._deliver()
+            self._on_end(ending)
+        self.close()
+
+
+async def connect(target: Target) -> Upstream:
+    """Open the connection; OSError or TimeoutError where that fails."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(CONNECT_TIMEOUT_S):
+        _, upstream = await loop.create_connection(
+            lambda: Upstream(loop),
+            target.host,
+            target.port,
+            ssl=target.tls,
+            server_hostname=target.host if target.tls is not None else None,
+        )
+    return upstream
+
+
+@contextlib.asynccontextmanager
+async def connected(target: Target) -> AsyncIterator[Upstream]:
+    """The connection, dropped at the end of the block."""
+    upstream = await connect(target)
+    try:
+        yield upstream
+    finally:
+        upstream.close()

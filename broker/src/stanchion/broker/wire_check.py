@@ -1,0 +1,43 @@
+"""Compares what a request asks for with what the launch declared. Pure; the first difference wins.
+
+It must never consult a table of models: what was declared and what is on the wire are enough.
+"""
+
+from stanchion.protocol.exchange import Asked, Mismatch
+from stanchion.protocol.launch import LaunchSpec, SideRequest
+
+
+def side_request(spec: LaunchSpec, body: bytes) -> SideRequest | None:
+    """The declared side request whose fingerprint the body carries."""
+    return next((side for side in spec.side_requests if side.body_contains.encode() in body), None)
+
+
+def first_difference(
+    spec: LaunchSpec, asked: Asked, *, exchange: int, side: SideRequest | None = None
+) -> Mismatch | None:
+    """The first difference between the request and its terms; None = it is as declared.
+
+    A main request carries exactly the declared limit and effort; a declared side request at most
+    its own limit. A limit that is absent from the wire is a difference too.
+    """
+    if asked.model != spec.model.id:
+        return _mismatch(exchange, "model", spec.model.id, asked.model)
+    if side is not None:
+        if asked.output_limit is None or asked.output_limit > side.max_output_tokens:
+            return _mismatch(exchange, "output_limit", side.max_output_tokens, asked.output_limit)
+        return None
+    declared = spec.limits.output_tokens
+    if declared is not None and asked.output_limit != declared.value:
+        return _mismatch(exchange, "output_limit", declared.value, asked.output_limit)
+    if spec.effort.word is not None and asked.effort != spec.effort.word:
+        return _mismatch(exchange, "effort", spec.effort.word, asked.effort)
+    return None
+
+
+def _mismatch(exchange: int, field: str, declared: object, observed: int | str | None) -> Mismatch:
+    return Mismatch(
+        exchange=exchange,
+        field=field,
+        declared=str(declared),
+        observed=None if observed is None else str(observed),
+    )
