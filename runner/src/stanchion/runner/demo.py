@@ -16,8 +16,9 @@ from stanchion.protocol.outcome import EndReason
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.attempt_run import Launch, Watch
 from stanchion.runner.audit_call import AuditVerdict, audit_bundle
-from stanchion.runner.demo_text import evidence_lines
+from stanchion.runner.demo_text import Seen, evidence_lines
 from stanchion.runner.examples import example_task
+from stanchion.runner.host_checks import cgroup_check
 from stanchion.runner.key_scan import Scan, scan_sandbox
 from stanchion.runner.resolve import Options
 from stanchion.runner.results import JobFolder, replace_demo
@@ -29,6 +30,7 @@ from stanchion.runner.run_command import (
     prepare,
     run_and_record,
 )
+from stanchion.runner.sandbox.cgroup import MOUNT
 
 TASK = "fix-bug"
 MODEL = "scripted-1"
@@ -90,7 +92,14 @@ async def run_demo(folder: Path, state_dir: str | None, say: Say, show: Watch) -
     _introduce(prepared, say)
     whole, watch = await _whole(prepared, job, show)
     verdict = await asyncio.to_thread(audit_bundle, whole.receipts.bundle, prepared.paths.root)
-    for line in evidence_lines(whole, watch.responses, watch.places, watch.why, verdict):
+    seen = Seen(
+        responses=watch.responses,
+        places=watch.places,
+        places_why=watch.why,
+        bundle=_shown(Path(whole.receipts.bundle)) if whole.receipts.bundle else "no receipts",
+        memory_mb=prepared.spec.sandbox.memory_mb,
+    )
+    for line in evidence_lines(whole, seen, verdict):
         say(line)
     killed = await run_and_record(
         launch_in(prepared, job, name=f"{TASK}-killed", script=KILLED_SCRIPT), job, show
@@ -116,10 +125,11 @@ def _introduce(prepared: Prepared, say: Say) -> None:
     pieces, harness = prepared.pieces, prepared.spec.harness
     system = os_release(Path("/etc/os-release").read_text(encoding="utf-8"))
     name = system.get("PRETTY_NAME", "Linux")
-    say(f"[1/5] host      {name}, runsc {pieces.runsc.version_date}, root")
+    cgroup = cgroup_check(MOUNT).found
+    say(f"[1/5] host      {name}, runsc {pieces.runsc.version_date}, cgroup {cgroup}, root · ok")
     say(
         f"[2/5] pieces    {harness.name} {harness.version}{_cached(pieces.harness.cached)}, "
-        f"base image sha256:{pieces.base.digest[:4]}…{_cached(pieces.base.cached)}"
+        f"base image sha256:{pieces.base.digest[:4]}…{_cached(pieces.base.cached)} · ok"
     )
     say(f"[3/5] broker    pid {prepared.broker_pid}, stanchion {version('stanchion')}")
 
@@ -133,7 +143,8 @@ def _reward(result: AttemptResult) -> str:
 
 
 def _shown(path: Path) -> str:
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def expect_whole(result: AttemptResult, watch: KeyWatch, verdict: AuditVerdict) -> list[str]:

@@ -40,14 +40,15 @@ DOING = {
 class LiveView:
     """A console that is told what happens."""
 
-    def __init__(self, console: Console, *, quiet: bool) -> None:
+    def __init__(self, console: Console, *, lines: bool, spinner: bool) -> None:
         self._console = console
-        self._quiet = quiet
+        self._lines = lines
+        self._spinner = spinner and console.is_terminal
         self._status: Status | None = None
         self._responses = 0
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal and not self._quiet:
+        if self._spinner:
             self._status = self._console.status("")
             self._status.start()
         return self
@@ -63,7 +64,7 @@ class LiveView:
 
     def say(self, text: str) -> None:
         """One line."""
-        if not self._quiet:
+        if self._lines:
             self._console.print(text, markup=False, highlight=False)
 
     def show(self, event: Event | Unknown) -> None:

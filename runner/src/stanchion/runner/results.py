@@ -110,7 +110,7 @@ def read_results(path: Path) -> list[AttemptResult]:
         return [decode(path.read_bytes(), AttemptResult)]
     if (path / RESULT).is_file():
         return [decode((path / RESULT).read_bytes(), AttemptResult)]
-    found = sorted((path / ATTEMPTS).glob(f"*/{RESULT}"))
+    found = sorted((path / ATTEMPTS).glob(f"*/{RESULT}"), key=_attempt_key)
     if not found:
         raise refuse(
             "no_results",
@@ -120,6 +120,11 @@ def read_results(path: Path) -> list[AttemptResult]:
             remedy="name a folder that `stanchion run` wrote, or one of its attempts",
         )
     return [decode(file.read_bytes(), AttemptResult) for file in found]
+
+
+def _attempt_key(result: Path) -> tuple[str, int]:
+    name, _, number = result.parent.name.rpartition("__")
+    return name, int(number) if number.isdecimal() else 0
 
 
 def write_json(path: Path, document: object) -> None:

@@ -2,14 +2,10 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from stanchion.protocol.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from stanchion.protocol.events import Event, Unknown
 
 FOLDER = Path("stanchion-runs") / "demo"
 
@@ -34,17 +30,15 @@ def demo(context: click.Context, *, folder: Path, state_dir: str | None) -> None
 
     from stanchion.runner.cli.failures import translated
     from stanchion.runner.demo import run_demo
+    from stanchion.runner.live_view import LiveView
 
     console = Console()
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def show(_: "Event | Unknown") -> None:
-        """The demo tells its own story."""
-
-    with translated(as_json=False):
-        failed = asyncio.run(run_demo(folder, state_dir, say, show))
+    with translated(as_json=False), LiveView(console, lines=False, spinner=True) as view:
+        failed = asyncio.run(run_demo(folder, state_dir, say, view.show))
     for what in failed:
         click.echo(f"error: expected, but did not hold: {what}", err=True)
     context.exit(ExitCode.FAILED if failed else ExitCode.OK)

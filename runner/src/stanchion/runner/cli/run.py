@@ -138,8 +138,8 @@ async def _run(request: "Request", ways: Ways) -> int:
     from stanchion.runner.live_view import LiveView
     from stanchion.runner.run_command import prepare
 
-    quiet = ways.as_json or not ways.follow
-    with LiveView(Console(stderr=True), quiet=quiet) as view:
+    shown = ways.follow and not ways.as_json
+    with LiveView(Console(stderr=True), lines=shown, spinner=shown) as view:
         prepared = await prepare(request, view.say)
         if ways.print_spec:
             click.echo(encode(prepared.spec))

@@ -1,6 +1,6 @@
 """Reading an attempt's event stream to its end, through short absences of the broker.
 
-A broker that is away for two minutes counts as lost; until then every call is tried again. Events
+A broker that is away for too long counts as lost; until then every call is tried again. Events
 are handed on exactly once, in order.
 """
 
@@ -14,7 +14,6 @@ from stanchion.protocol.events import StreamEntry
 
 T = TypeVar("T")
 
-AWAY_LIMIT_S = 120.0
 RETRY_S = 0.5
 LONG_POLL_S = 20.0
 log = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ class Follower:
         attempt: str,
         take: Callable[[StreamEntry], None],
         *,
-        away_limit_s: float = AWAY_LIMIT_S,
+        away_limit_s: float,
     ) -> None:
         self._broker = broker
         self._attempt = attempt

@@ -42,6 +42,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Where overlay and configuration of the sandbox live while it does."""
     sandbox_id: str
     rehearsal: RehearsalOrder | None = None
+    broker_away_s: int = 120
+    """A broker that is away for so long counts as lost."""
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True, tag="opened"):

@@ -72,7 +72,9 @@ class Attempt:
         self._started = started
         self._folder = Path(order.result_folder)
         self._recorder = Recorder(self._folder)
-        self._follower = Follower(broker, opened.id, self._recorder.take)
+        self._follower = Follower(
+            broker, opened.id, self._recorder.take, away_limit_s=order.broker_away_s
+        )
 
     async def run(self, cancelled: asyncio.Event) -> AttemptResult:
         """Run the sandbox to its end and have the broker decide."""
