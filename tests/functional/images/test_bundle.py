@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from stanchion.images import entry, manifest, runtime
+from stanchion.images import entry, manifest, preflight, runtime
 from stanchion.images.bundle import Bundle, ensure_bundle, has_runtime
+from stanchion.images.commands import images
 from stanchion.images.errors import ToolFailedError, UnsupportedHostError
 from stanchion.images.host import architecture
 from stanchion.images.progress import Progress, Stage
@@ -138,3 +140,26 @@ def test_a_second_build_gives_the_same_bytes(
     assert not again.cached
     assert again.digest == before.digest
     assert entry.load(again.path.parent) is not None
+
+
+def test_the_command_prints_where_the_bundle_is(
+    built: tuple[Bundle, list[Progress]], cache: Path
+) -> None:
+    told = CliRunner().invoke(images, ["bundle", "--cache-dir", str(cache)])
+    printed = CliRunner().invoke(images, ["bundle", "--cache-dir", str(cache), "--json"])
+
+    assert (told.exit_code, printed.exit_code) == (0, 0), told.output
+    made = json.loads(printed.stdout)
+    assert made["cached"] is True
+    assert (Path(made["path"]) / "app/stanchion/supervisor/__init__.py").is_file()
+    assert told.stdout == f"{made['path']}  sha256:{made['digest']}\n"
+    assert told.stderr.startswith("bundle: building: ")
+
+
+def test_once_built_neither_the_bundle_nor_its_tools_are_needed(
+    built: tuple[Bundle, list[Progress]], cache: Path
+) -> None:
+    found = {need.id: need for need in preflight.needs(cache, sandbox="process")}
+
+    for which in (preflight.NeedId.BUNDLE, preflight.NeedId.PATCHELF):
+        assert (found[which].present, found[which].download_bytes) == (True, 0)

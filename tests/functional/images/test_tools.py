@@ -31,3 +31,21 @@ def test_a_silent_failure_says_so() -> None:
 def test_a_program_that_does_not_end_is_stopped() -> None:
     with pytest.raises(ToolFailedError, match="did not end within 0 s"):
         tools.run(["sleep", "30"], doing="sleeping", timeout_s=0.05)
+
+
+def test_a_long_program_is_followed_line_by_line() -> None:
+    seen: list[str] = []
+
+    tools.follow(["printf", "one\\ntwo\\n"], doing="it", each_line=seen.append)
+
+    assert seen == ["one", "two"]
+
+
+def test_a_followed_program_that_fails_carries_its_last_words() -> None:
+    with pytest.raises(ToolFailedError, match=r"listing failed \(`ls` ended with 2\): .*/absent"):
+        tools.follow(["ls", "/absent"], doing="listing", each_line=lambda _line: None)
+
+
+def test_a_followed_program_that_does_not_end_is_stopped() -> None:
+    with pytest.raises(ToolFailedError, match="ended with -9"):
+        tools.follow(["sleep", "30"], doing="it", each_line=print, timeout_s=0.05)

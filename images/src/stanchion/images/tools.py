@@ -7,7 +7,9 @@ with its own last words. Nothing here goes through a shell.
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from stanchion.images.errors import MissingToolError, ToolFailedError
@@ -69,6 +71,45 @@ def run(
             f"{doing} failed (`{Path(command[0]).name}` ended with {done.returncode}): {words}"
         )
     return done.stdout
+
+
+def follow(
+    arguments: Sequence[str | Path],
+    *,
+    doing: str,
+    each_line: Callable[[str], None],
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 1800,
+) -> None:
+    """Run a program that takes long, passing on each line it prints as it prints it."""
+    command = [str(argument) for argument in arguments]
+    command[0] = require(command[0])
+    lines: deque[str] = deque(maxlen=LAST_WORDS)
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "LC_ALL": "C", **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as running:
+        deadline = threading.Timer(timeout_s, running.kill)
+        deadline.start()
+        try:
+            assert running.stdout is not None
+            for line in running.stdout:
+                lines.append(line)
+                each_line(line.rstrip())
+            code = running.wait()
+        finally:
+            deadline.cancel()
+            running.kill()
+    if code != 0:
+        words = _last_words("".join(lines)) or "it said nothing"
+        raise ToolFailedError(
+            f"{doing} failed (`{Path(command[0]).name}` ended with {code}): {words}"
+        )
 
 
 def _last_words(text: str) -> str:
