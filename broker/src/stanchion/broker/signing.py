@@ -91,21 +91,26 @@ def _secret(file: Path) -> bytes:
 
 def _read_private(file: Path) -> bytes:
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # O_NONBLOCK: a pipe in its place is refused below, not waited for.
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise KeyFileError(
             f"{file} cannot be read ({error.strerror}): it must be a plain file, not a link"
         ) from error
-    with os.fdopen(descriptor, "rb") as opened:
+    try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077:
+        if not stat.S_ISREG(status.st_mode):
+            raise KeyFileError(f"{file} is not a plain file: put the key itself there")
+        if status.st_mode & 0o077:
             raise KeyFileError(
                 f"{file} has mode {stat.S_IMODE(status.st_mode):04o}: nobody but its owner may "
                 f"read a private key; chmod 600 it"
             )
         if status.st_uid not in {os.geteuid(), 0}:
             raise KeyFileError(f"{file} belongs to user {status.st_uid}: chown it to the broker's")
-        return opened.read(4096)
+        return os.read(descriptor, 4096)
+    finally:
+        os.close(descriptor)
 
 
 def _create(file: Path, content: bytes, *, mode: int) -> None:
