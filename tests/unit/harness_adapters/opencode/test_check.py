@@ -1,0 +1,109 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stanchion.harness_adapters.opencode.check import check
+from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
+from stanchion.protocol.refusal import Refusal, RefusedError
+from unit.harness_adapters.opencode.launches import PLAIN
+
+DIALECTS = (Dialect.OPENAI_CHAT,)
+
+
+def refusal(**changes: object) -> Refusal:
+    with pytest.raises(RefusedError) as refused:
+        check(replace(PLAIN, **changes), DIALECTS)  # type: ignore[arg-type]
+    return refused.value.refusal
+
+
+def test_a_plain_launch_passes() -> None:
+    check(PLAIN, DIALECTS)
+    check(replace(PLAIN, context=400_000, effort=None, output_limit=200_000), DIALECTS)
+
+
+@pytest.mark.parametrize(
+    "model", ["org/Sub.mod-el_1:8b@2026+x~y", "gpt-5.9", "claude-opus-4-1-custom", "9"]
+)
+def test_model_ids_that_reach_the_wire_unchanged_pass(model: str) -> None:
+    check(replace(PLAIN, model=model), DIALECTS)
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["", "/m", "a b", "a{env:HOME}", "a\nb", "a\x00", "ä", 'a"b', "a\\b", "__proto__", "a "],
+)
+def test_a_model_id_that_opencode_would_change_is_refused(model: str) -> None:
+    assert refusal(model=model).id == "model_unwritable"
+
+
+@pytest.mark.parametrize("value", [0, -1, 2**53])
+def test_a_limit_that_opencode_would_replace_by_its_default_is_refused(value: int) -> None:
+    assert refusal(output_limit=value).id == "limit_unwritable"
+    assert refusal(context=value).field == "limits.context"
+
+
+def test_a_window_that_would_be_compacted_after_every_step_is_refused() -> None:
+    assert refusal(context=20_000).id == "context_too_small"
+    assert refusal(context=8_000, output_limit=8_000).id == "context_too_small"
+    check(replace(PLAIN, context=20_001), DIALECTS)
+    check(replace(PLAIN, context=8_001, output_limit=8_000), DIALECTS)
+
+
+@pytest.mark.parametrize("word", EFFORT_WORDS[Dialect.OPENAI_CHAT] + ("ultra", "MAX", "x-1.5"))
+def test_every_plain_effort_word_passes(word: str) -> None:
+    check(replace(PLAIN, effort=word), DIALECTS)
+
+
+@pytest.mark.parametrize("word", ["", " ", "very high", "{env:X}", "a\n", "ä"])
+def test_an_effort_that_would_be_dropped_or_changed_is_refused(word: str) -> None:
+    assert refusal(effort=word).id == "effort_unwritable"
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\ud800"])
+def test_an_instruction_that_opencode_cannot_take_is_refused_without_showing_it(text: str) -> None:
+    refused = refusal(instruction=text)
+    assert refused.id == "instruction_unusable"
+    assert refused.value is None
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://127.0.0.1", "http://127.0.0.1:1/v1", "https://127.0.0.1:1", "http://x:1"]
+)
+def test_only_the_relay_is_an_address(url: str) -> None:
+    assert refusal(base_url=url).id == "base_url_unusable"
+
+
+@pytest.mark.parametrize("path", ["", "home", "/a{env:B}", "/a\nb"])
+def test_paths_are_absolute_and_plain(path: str) -> None:
+    assert refusal(home=path).field == "home"
+    assert refusal(package_dir=path).field == "package_dir"
+
+
+@pytest.mark.parametrize("name", ["OPENCODE_CONFIG", "opencode_permission", "BUN_BE_BUN"])
+def test_the_task_cannot_steer_the_harness_by_variables(name: str) -> None:
+    refused = refusal(env={name: "secret"})
+    assert refused.id == "env_reserved"
+    assert "secret" not in refused.sentence()
+
+
+@pytest.mark.parametrize(("name", "value"), [("", "x"), ("A=B", "x"), ("A", "\0"), ("A\0", "x")])
+def test_variables_that_no_process_can_have_are_refused(name: str, value: str) -> None:
+    assert refusal(env={name: value}).id == "env_unusable"
+
+
+def test_a_dialect_it_does_not_speak_is_refused() -> None:
+    assert refusal(dialect=Dialect.GEMINI).id == "dialect_unsupported"
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_whatever_passes_survives_the_substitution_in_its_configuration(
+    model: str, effort: str
+) -> None:
+    try:
+        check(replace(PLAIN, model=model, effort=effort), DIALECTS)
+    except RefusedError:
+        return
+    assert not set("{}\"'\\ ") & set(model + effort)
+    assert (model + effort).isprintable()

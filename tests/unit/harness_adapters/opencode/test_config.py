@@ -1,0 +1,245 @@
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stanchion.harness_adapters.base import Settings, Written
+from stanchion.harness_adapters.opencode import config
+from unit.harness_adapters.opencode.launches import HOME, PLAIN
+
+FOLDER = f"{HOME}/.config/opencode"
+NOTHING = Written(model=None, base_url=None, output_limit=None, context=None, effort=None)
+
+
+def understood(settings: Settings) -> Written:
+    written = {
+        file.path: file.text.encode()
+        for file in config.files(settings.home)
+        if file.text is not None
+    }
+    return config.understood(config.environment(settings), written)
+
+
+def env_with(entry: dict[str, object], cap: str | None = None, **top: object) -> dict[str, str]:
+    """An environment whose one model has this entry."""
+    account = {
+        "npm": config.NPM,
+        "options": {"baseURL": "http://127.0.0.1:1/v1"},
+        "models": {"m": entry},
+    }
+    text = json.dumps({"model": "p/m", "provider": {"p": account}, **top})
+    env = {"HOME": HOME, config.CONFIG_NAME: text}
+    return env if cap is None else {**env, config.CAP_NAME: cap}
+
+
+@pytest.mark.parametrize("limit", [8_000, 32_000, 64_000, 128_000, 200_000])
+@pytest.mark.parametrize("context", [None, 400_000])
+@pytest.mark.parametrize("effort", [None, "max", "low"])
+def test_what_is_written_is_understood_as_it_was_declared(
+    limit: int, context: int | None, effort: str | None
+) -> None:
+    settings = replace(PLAIN, output_limit=limit, context=context, effort=effort)
+    assert understood(settings) == Written(
+        model="future-9",
+        base_url="http://127.0.0.1:4711",
+        output_limit=limit,
+        context=context,
+        effort=effort,
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "cap", "wire"),
+    [
+        (8_000, None, 8_000),
+        (8_000, "64000", 8_000),
+        (8_000, "128000", 8_000),
+        (64_000, None, 32_000),
+        (64_000, "64000", 64_000),
+        (64_000, "128000", 64_000),
+        (128_000, None, 32_000),
+        (128_000, "64000", 64_000),
+        (128_000, "128000", 128_000),
+        (0, None, 32_000),
+        (0, "64000", 64_000),
+        (0, "128000", 128_000),
+        (None, None, 32_000),
+        (None, "64000", 64_000),
+        (None, "128000", 128_000),
+        (128_000, "128k", 32_000),
+        (128_000, "-5", 32_000),
+        (128_000, "0", 32_000),
+        (128_000, "", 32_000),
+    ],
+)
+def test_the_cap_is_understood_as_it_was_measured_on_the_wire(
+    limit: int | None, cap: str | None, wire: int
+) -> None:
+    entry: dict[str, object] = {"name": "x"} if limit is None else {"limit": {"output": limit}}
+    assert config.understood(env_with(entry, cap), {}).output_limit == wire
+
+
+def test_an_option_of_the_model_beats_both_limits() -> None:
+    entry: dict[str, object] = {"limit": {"output": 8_000}, "options": {"max_tokens": 64_000}}
+    assert config.understood(env_with(entry), {}).output_limit == 64_000
+
+
+def test_under_the_id_openai_no_limit_is_sent_at_all() -> None:
+    text = env_with({"limit": {"output": 8_000}})[config.CONFIG_NAME]
+    env = {config.CONFIG_NAME: text.replace('"p/m"', '"openai/m"').replace('"p":', '"openai":')}
+    assert config.understood(env, {}).output_limit is None
+    without = {**env, "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}
+    assert config.understood(without, {}).output_limit == 8_000
+
+
+@pytest.mark.parametrize(
+    ("options", "effort"),
+    [
+        ({"reasoningEffort": "max"}, "max"),
+        ({"reasoning_effort": "max"}, None),
+        ({"reasoningEffort": "low", "reasoning_effort": "max"}, "low"),
+        ({"reasoningEffort": 3}, None),
+        ({}, None),
+    ],
+)
+def test_only_the_one_spelling_that_reaches_the_wire_is_an_effort(
+    options: dict[str, object], effort: str | None
+) -> None:
+    assert config.understood(env_with({"options": options}), {}).effort == effort
+
+
+def test_the_main_agents_effort_beats_the_models() -> None:
+    entry: dict[str, object] = {"options": {"reasoningEffort": "max"}}
+    agent = {"build": {"options": {"reasoningEffort": "low"}}}
+    assert config.understood(env_with(entry, agent=agent), {}).effort == "low"
+    short = {"build": {"reasoningEffort": "high"}}
+    assert config.understood(env_with(entry, agent=short), {}).effort == "high"
+
+
+@pytest.mark.parametrize(
+    ("model", "effort"),
+    [("gpt-5.9-x", "medium"), ("gpt-5-chat-1", None), ("gpt-5-pro", None), ("gpt-4.1", None)],
+)
+def test_the_effort_that_opencode_adds_by_itself_is_said(model: str, effort: str | None) -> None:
+    assert understood(replace(PLAIN, model=model, effort=None)).effort == effort
+    assert understood(replace(PLAIN, model=model, effort="max")).effort == "max"
+
+
+def test_a_file_in_its_folder_is_seen_but_cannot_beat_ours() -> None:
+    env = config.environment(PLAIN)
+    foreign = json.dumps(
+        {
+            "model": "other/m",
+            "agent": {"build": {"options": {"reasoningEffort": "low"}}},
+            "provider": {config.PROVIDER: {"models": {"future-9": {"limit": {"output": 1}}}}},
+        }
+    ).encode()
+    seen = config.understood(env, {f"{FOLDER}/opencode.json": foreign})
+    assert (seen.model, seen.output_limit, seen.effort) == ("future-9", 128_000, "max")
+    unspecified = config.environment(replace(PLAIN, effort=None))
+    assert config.understood(unspecified, {f"{FOLDER}/opencode.json": foreign}).effort == "low"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"[]", b"{", b"\xff", b"null", b'{"model": "{env:HOME}/m"}', b'{"a": "{file:/x}"}'],
+)
+def test_what_it_would_not_read_as_plain_json_is_unknown(text: bytes) -> None:
+    assert config.understood(config.environment(PLAIN), {f"{FOLDER}/config.json": text}) == NOTHING
+
+
+def test_another_provider_package_or_model_is_unknown() -> None:
+    text = env_with({"limit": {"output": 1}})[config.CONFIG_NAME]
+    for other in (text.replace(config.NPM, "@ai-sdk/openai"), text.replace('"p/m"', '"p/n"'), "{}"):
+        assert config.understood({config.CONFIG_NAME: other}, {}) == NOTHING
+    assert config.understood({}, {}) == NOTHING
+
+
+def test_the_window_is_the_whole_window_or_compaction_is_off() -> None:
+    known = config.configuration(replace(PLAIN, context=400_000))
+    assert known["compaction"] == {"auto": True}
+    assert '"input": 400000' in json.dumps(known)
+    unknown = config.configuration(PLAIN)
+    assert unknown["compaction"] == {"auto": False}
+    assert '"context": 0' in json.dumps(unknown)
+
+
+def test_nothing_is_left_to_the_image_or_the_network() -> None:
+    env = config.environment(replace(PLAIN, env={"HOME": "/x", "XDG_DATA_HOME": "/y", "A": "b"}))
+    assert env["HOME"] == HOME
+    assert env["XDG_DATA_HOME"].startswith(HOME)
+    assert env["A"] == "b"
+    assert env["PATH"].endswith("/bin")
+    for place in ("OPENCODE_DB", "OPENCODE_TEST_HOME", "OPENCODE_TEST_MANAGED_CONFIG_DIR"):
+        assert env[place].startswith(f"{HOME}/")
+    for name in (
+        "OPENCODE_DISABLE_MODELS_FETCH",
+        "OPENCODE_DISABLE_PROJECT_CONFIG",
+        "OPENCODE_DISABLE_DEFAULT_PLUGINS",
+        "OPENCODE_PURE",
+    ):
+        assert env[name] == "1"
+    written = json.loads(env[config.CONFIG_NAME])
+    assert written["small_model"] == written["model"] == "stanchion/future-9"
+    assert written["agent"]["title"]["disable"] is True
+    assert written["agent"]["build"]["model"] == written["model"]
+    assert written["enabled_providers"] == [config.PROVIDER]
+    options = written["provider"][config.PROVIDER]["options"]
+    assert options["chunkTimeout"] == options["headerTimeout"] == config.HEADER_WAIT_S * 1000
+
+
+def test_the_images_path_is_kept_and_the_relay_is_never_behind_a_proxy() -> None:
+    env = config.environment(PLAIN)
+    assert env["PATH"] == "/image/bin"
+    assert env["NO_PROXY"] == "127.0.0.1"
+    proxied = config.environment(replace(PLAIN, env={"no_proxy": "corp.example"}))
+    assert proxied["NO_PROXY"] == proxied["no_proxy"] == "corp.example,127.0.0.1"
+
+
+def test_its_folder_holds_all_that_it_would_install() -> None:
+    files = {file.path: file for file in config.files(HOME)}
+    assert files[f"{FOLDER}/node_modules"].text is None
+    lock = json.loads(files[f"{FOLDER}/package-lock.json"].text or "")
+    package = json.loads(files[f"{FOLDER}/package.json"].text or "")
+    assert lock["packages"][""]["dependencies"] == package["dependencies"]
+    assert package["dependencies"] == {"@opencode-ai/plugin": config.VERSION}
+
+
+@given(st.dictionaries(st.text(), st.text()), st.binary())
+def test_reading_back_never_fails(env: dict[str, str], text: bytes) -> None:
+    config.understood({**env, config.CONFIG_NAME: text.decode(errors="replace")}, {})
+    config.understood({"HOME": HOME}, {f"{FOLDER}/opencode.json": text})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "model",
+                    "provider",
+                    "p",
+                    "m",
+                    "models",
+                    "limit",
+                    "output",
+                    "options",
+                    "agent",
+                    "npm",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_reading_back_never_fails_on_any_json(value: object) -> None:
+    config.understood({config.CONFIG_NAME: json.dumps(value)}, {})
