@@ -1,0 +1,108 @@
+"""The real OpenCode does on the wire what its adapter was told. Needs the harness itself."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from conformance.harness import native
+from functional.harness_adapters.conftest import rehearsing
+from stanchion.harness_adapters import registry
+from stanchion.harness_adapters.base import SessionReader, Settings
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.events import StepSaved
+from stanchion.protocol.evidence import SessionState
+from stanchion.protocol.transcript import ItemKind, TranscriptItem
+
+MODEL = "maker/future-9:large"
+INSTRUCTION = 'Write "one" to one.txt,\nthen stop.\n'
+SCRIPT = """
+version = 1
+[[turn]]
+reasoning = "A file is wanted."
+[[turn.tool]]
+name = "bash"
+[turn.tool.arguments]
+command = "printf one > one.txt"
+description = "Write the file"
+[[turn]]
+text = "The file is written."
+"""
+
+
+@pytest.mark.harness
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    ("limit", "effort", "context"), [(200_000, "max", 400_000), (8_000, None, None)]
+)
+def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_asked(
+    opencode_package: Path, tmp_path: Path, limit: int, effort: str | None, context: int | None
+) -> None:
+    workdir = tmp_path / "work"
+    workdir.mkdir()
+    home = tmp_path / "home"
+    bring_configuration_along(workdir, home, agent=effort is not None)
+    adapter = registry.adapter("opencode")
+    with rehearsing(SCRIPT, tmp_path) as provider:
+        plan = adapter.plan(
+            Settings(
+                model=MODEL,
+                base_url=provider.base_url,
+                dialect=Dialect.OPENAI_CHAT,
+                output_limit=limit,
+                context=context,
+                effort=effort,
+                instruction=INSTRUCTION,
+                home=str(home),
+                workdir=str(workdir),
+                package_dir=str(opencode_package),
+                env={"PATH": os.environ["PATH"]},
+            )
+        )
+        ran = native.run(plan, workdir, timeout_s=200)
+        seen = provider.sightings()
+    assert ran.returncode == 0, ran.stderr.decode(errors="replace")
+    assert [(request["path"], request["turn"], request["status"]) for request in seen] == [
+        ("/v1/chat/completions", 0, 200),
+        ("/v1/chat/completions", 1, 200),
+    ]
+    for request in seen:
+        assert request["model"] == MODEL
+        assert request["max_tokens"] == limit
+        assert request["max_completion_tokens"] is None
+        assert request["reasoning_effort"] == effort
+        assert request["tools"], "a request without tools would be a title or a summary"
+    assert (workdir / "one.txt").read_text() == "one"
+    assert_session(adapter.session(), ran)
+
+
+def bring_configuration_along(workdir: Path, home: Path, *, agent: bool) -> None:
+    """Files of an image or a repository that ask for another model, limit, effort and address."""
+    other = {"limit": {"context": 1, "output": 5}, "options": {"max_tokens": 7}}
+    options = {"baseURL": "http://127.0.0.1:9/v1"}
+    provider = {"stanchion": {"options": options, "models": {MODEL: other}}}
+    foreign = json.dumps({"model": "x/y", "permission": {"bash": "deny"}, "provider": provider})
+    for place in (workdir, workdir / ".opencode", home / ".opencode", home / ".config/opencode"):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "opencode.json").write_text(foreign)
+    if agent:
+        (home / ".config/opencode/agent").mkdir()
+        (home / ".config/opencode/agent/build.md").write_text(
+            "---\nreasoningEffort: low\n---\nHm.\n"
+        )
+
+
+def assert_session(session: SessionReader, ran: native.NativeRun) -> None:
+    saved = session.rows(ran.rows)
+    for line in ran.stdout.splitlines():
+        saved += session.output(line)
+    end = session.end()
+    assert (end.state, end.steps) == (SessionState.GOOD, 2)
+    assert [item.reason for item in saved if isinstance(item, StepSaved)] == ["tool-calls", "stop"]
+    told = [
+        item.text
+        for item in saved
+        if isinstance(item, TranscriptItem) and item.kind is ItemKind.USER
+    ]
+    assert told == [INSTRUCTION]
