@@ -80,9 +80,20 @@ async def test_whatever_waits_shares_one_commit(numbers: Numbers) -> None:
 
 
 async def test_a_crowd_beyond_a_group_is_committed_all_the_same(numbers: Numbers) -> None:
-    await asyncio.gather(*(numbers.writer.submit(insert(n)) for n in range(MAX_GROUP + 5)))
+    held, free = threading.Event(), threading.Event()
+
+    def hold(db: sqlite3.Connection) -> None:
+        held.set()
+        free.wait(30)
+
+    first = numbers.writer.submit(hold)
+    await asyncio.to_thread(held.wait, 30)
+    crowd = [numbers.writer.submit(insert(n)) for n in range(MAX_GROUP + 5)]
+    free.set()
+    await asyncio.gather(first, *crowd)
 
     assert len(numbers.stored()) == MAX_GROUP + 5
+    assert len(numbers.commits) == 2
 
 
 async def test_a_change_against_the_rules_fails_alone(numbers: Numbers) -> None:
