@@ -266,7 +266,7 @@ def record(name: str, package: Path, target: Path) -> None:
     ):
         text = text.replace(machine, said)
     (target / f"{name}.json").write_text(text + "\n")
-    print(name, "exit", ran.returncode, "rows", len(ran.rows), "lines", len(recording["stdout"]))  # noqa: T201
+    print(name, "exit", ran.returncode, "rows", len(ran.rows))  # noqa: T201
 
 
 def main() -> None:

@@ -38,10 +38,11 @@ class Log:
         base = {"id": name, "messageID": message, "sessionID": session}
         return self.row("message.part.updated", {"part": {**base, **part}, "time": 5})
 
-    def tool(self, message: str, name: str, status: str, **more: object) -> list[Saved]:
+    def tool(
+        self, message: str, name: str, status: str, *, tool: str = "bash", **more: object
+    ) -> list[Saved]:
         state = {"status": status, "input": {}, **more}
-        kind = more.pop("tool", "bash")
-        return self.part(message, name, type="tool", tool=kind, callID="c", state=state)
+        return self.part(message, name, type="tool", tool=tool, callID="c", state=state)
 
     def finish(self, message: str, name: str, reason: str, **more: object) -> list[Saved]:
         return self.part(message, name, type="step-finish", reason=reason, **more)
