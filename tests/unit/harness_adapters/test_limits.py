@@ -1,4 +1,5 @@
 import datetime as dt
+from importlib import resources
 
 import pytest
 
@@ -59,6 +60,6 @@ def test_each_documented_maximum_is_plausible_and_cites_whose_page_it_is_and_whe
 
 
 def test_no_model_is_documented_twice() -> None:
-    text = limits.resources.files("stanchion.harness_adapters").joinpath(limits.DATA_NAME)
+    text = resources.files("stanchion.harness_adapters").joinpath(limits.DATA_NAME)
     ids = [line for line in text.read_text().splitlines() if line.startswith("id = ")]
     assert len(ids) == len(set(ids)) == len(limits.documented())

@@ -44,8 +44,8 @@ class Log:
         state = {"status": status, "input": {}, **more}
         return self.part(message, name, type="tool", tool=tool, callID="c", state=state)
 
-    def finish(self, message: str, name: str, reason: str, **more: object) -> list[Saved]:
-        return self.part(message, name, type="step-finish", reason=reason, **more)
+    def finish(self, message: str, name: str, reason: str, tokens: object = None) -> list[Saved]:
+        return self.part(message, name, type="step-finish", reason=reason, tokens=tokens)
 
 
 def steps(saved: list[Saved]) -> list[bool]:
