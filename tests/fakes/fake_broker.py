@@ -1,7 +1,7 @@
 """The broker's two sockets, scripted: what the supervisor meets outside of its sandbox."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -50,7 +50,7 @@ class FakeBroker:
         self.answer = ANSWER
         self.answered: Answered = GOOD
         self.model_handler: Callable[
-            [asyncio.StreamReader, asyncio.StreamWriter], "asyncio._CoroutineLike[None]"
+            [asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
         ] = self._answer_model
         self._generation = 0
         self._exchange = 0
@@ -78,6 +78,7 @@ class FakeBroker:
         for name in ("control.sock", "model.sock"):
             (self.folder / name).unlink(missing_ok=True)
         self.cut()
+        await self.until(lambda: not self._open)
 
     def cut(self) -> None:
         for writer in self._open:
@@ -112,8 +113,9 @@ class FakeBroker:
         except ConnectionError:
             pass
         finally:
-            self._open.discard(writer)
             writer.close()
+            self._open.discard(writer)
+            self._moved.set()
 
     def _take(self, message: FromSupervisor, writer: asyncio.StreamWriter) -> None:
         match message:
@@ -149,12 +151,11 @@ class FakeBroker:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
-            self._open.discard(writer)
             writer.close()
+            self._open.discard(writer)
+            self._moved.set()
 
-    async def _answer_model(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _answer_model(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._exchange += 1
         self.send(ExchangeSeen(exchange=self._exchange))
         ended = ExchangeEnded(exchange=self._exchange, answered=self.answered)

@@ -37,7 +37,7 @@ def save(**what):
 
 
 class ScriptedSession:
-    """Reads `{"step": word}`, `{"text": …}`, `{"todo": …}` and `{"end": state}`; ignores the rest."""
+    """Reads `{"step": word}`, `{"text": …}`, `{"todo": …}`, `{"end": state}`; ignores the rest."""
 
     def __init__(self) -> None:
         self._state = SessionState.MID_TURN
@@ -90,9 +90,11 @@ class ScriptedHarness:
     min_memory_mb: int = 64
 
     def corrections(self, dialect: Dialect, output_limit: int) -> tuple[Correction, ...]:
+        del dialect, output_limit
         return ()
 
     def side_requests(self, dialect: Dialect) -> tuple[SideRequest, ...]:
+        del dialect
         return ()
 
     def check(self, settings: Settings) -> None:

@@ -133,9 +133,12 @@ class Outbox:
         self._resend = 0
 
     def _shed(self) -> None:
-        """Drop by kind until a quarter is free, oldest first; neighbours share one gap."""
-        target = self._max_bytes * 3 // 4
+        """Drop by kind until a quarter is free, oldest first; neighbours share one gap.
+
+        A file loses a piece only where there is no room at all without that.
+        """
         for kind in DROP_ORDER:
+            target = self._max_bytes if kind is FileSent else self._max_bytes * 3 // 4
             if self.waiting_bytes <= target:
                 return
             kept: deque[_Item | _Gap] = deque()

@@ -17,7 +17,7 @@ def open_regular(path: Path) -> int:
     """A read-only descriptor. FileNotFoundError = nothing there; NotRegularError = not a file."""
     if not path.is_absolute() or ".." in path.parts:
         raise NotRegularError(f"{path} is not an absolute path without ..")
-    *folders, name = path.parts[1:] or ("",)
+    *folders, name = path.parts[1:] or (".",)
     folder = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in folders:
@@ -50,15 +50,3 @@ def read_regular(path: Path, most_bytes: int) -> bytes | None:
     with os.fdopen(file, "rb") as stream:
         content = stream.read(most_bytes + 1)
     return content if len(content) <= most_bytes else None
-
-
-def regular_size(path: Path) -> int | None:
-    """Size of the plain file, None where there is none."""
-    try:
-        file = open_regular(path)
-    except OSError:
-        return None
-    try:
-        return os.fstat(file).st_size
-    finally:
-        os.close(file)

@@ -7,7 +7,7 @@ the agent has ended.
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 from stanchion.supervisor.relay_head import BAD_REQUEST, MAX_HEAD_BYTES, UNREACHABLE, rewrite
@@ -97,7 +97,7 @@ class Relay:
 
 
 async def _until_one_ends(
-    upwards: "asyncio._CoroutineLike[None]", downwards: "asyncio._CoroutineLike[None]"
+    upwards: Coroutine[None, None, None], downwards: Coroutine[None, None, None]
 ) -> None:
     """The answer's end ends the request; so does a caller that hangs up."""
     async with asyncio.TaskGroup() as tasks:

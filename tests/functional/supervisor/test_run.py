@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from fakes.attempt import Attempt, lay_out
 from fakes.fake_broker import FakeBroker
 from fakes.scripted_harness import ScriptedHarness
-
 from stanchion.protocol.control import StopOrder
 from stanchion.protocol.events import (
     AnswerFrozen,
@@ -44,7 +44,7 @@ from stanchion.supervisor.run import Story, Timing
 from stanchion.supervisor.watch import Rhythm
 
 QUICK = Timing(
-    rhythm=Rhythm(tick_s=0.05, vitals_s=0.1, term_s=0.5, pipes_s=1, linger_ms=300),
+    rhythm=Rhythm(tick_s=0.05, vitals_s=0.1, term_s=0.5, pipes_s=1),
     patience=Patience(
         answer_s=2, enrol_s=3, away_s=0.5, first_backoff_s=0.02, longest_backoff_s=0.1
     ),
@@ -130,6 +130,7 @@ async def test_the_answer_leaves_the_sandbox(tmp_path: Path) -> None:
     attempt = lay_out(tmp_path)
     async with FakeBroker(attempt.paths.run_dir) as broker:
         await play(attempt, WORKS)
+    assert told_by(broker).wait == WaitStatus(exit_code=0), broker.events
     (sent,) = broker.of(FileSent)
     assert (sent.path, sent.data, sent.last) == (str(attempt.answer), b"forty-two", True)
     (frozen,) = broker.of(AnswerFrozen)
@@ -289,7 +290,8 @@ async def test_silence_stops_the_agent(tmp_path: Path) -> None:
 async def test_a_harness_that_lingers_after_a_good_end_is_no_stall(tmp_path: Path) -> None:
     attempt = lay_out(tmp_path)
     async with FakeBroker(attempt.paths.run_dir) as broker:
-        await play(attempt, WORKS + "\nimport time\ntime.sleep(60)")
+        hasty = Timing(rhythm=Rhythm(tick_s=0.05, vitals_s=0.1, term_s=0.5, linger_ms=300))
+        await play(attempt, WORKS + "\nimport time\ntime.sleep(60)", hasty)
     claim = told_by(broker)
     assert claim.hung_after_end
     assert claim.stop is None
@@ -340,7 +342,7 @@ ask()
         ) -> None:
             broker.acks = False
             await broker.until(lambda: broker.of(VitalsSampled))
-            for other in broker._open - {writer}:  # noqa: SLF001 - the control connection
+            for other in broker._open - {writer}:
                 other.close()
             await broker.until(lambda: len(broker.openings) == 2)
             broker.acks = True

@@ -1,0 +1,107 @@
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from fakes.attempt import Attempt, lay_out
+from fakes.scripted_harness import ScriptedHarness
+from stanchion.protocol.events import ConfigWritten, Event, Warned
+from stanchion.protocol.launch import LaunchSpec, Limit, Limits, LimitSource
+from stanchion.protocol.refusal import RefusedError
+from stanchion.supervisor.configure import Configured, configure, settings_for
+from stanchion.supervisor.launch_files import load
+
+
+def done(attempt: Attempt, harness: ScriptedHarness) -> tuple[Configured, list[Event]]:
+    events: list[Event] = []
+    spec = spec_of(attempt)
+    settings = settings_for(spec, output_limit=1000, port=8, instruction="do", paths=attempt.paths)
+    return configure(harness, settings, spec, attempt.paths, events.append), events
+
+
+def spec_of(attempt: Attempt) -> LaunchSpec:
+    return load(attempt.paths).frozen.spec
+
+
+def test_the_launch_in_the_adapter_s_terms(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    limits = Limits(
+        output_tokens=Limit(value=1000, source=LimitSource.LAUNCH),
+        context=Limit(value=9, source=LimitSource.OPERATOR),
+    )
+    spec = msgspec.structs.replace(spec_of(attempt), limits=limits)
+    settings = settings_for(spec, output_limit=1000, port=8, instruction="do", paths=attempt.paths)
+    assert (settings.model, settings.base_url, settings.context, settings.effort) == (
+        "m",
+        "http://127.0.0.1:8",
+        9,
+        "high",
+    )
+    assert settings.package_dir.endswith("harness/scripted/1.0")
+    assert settings.home == str(tmp_path / "home")
+
+
+def test_files_are_written_read_back_and_told(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    configured, events = done(attempt, ScriptedHarness(""))
+    (told,) = [event for event in events if isinstance(event, ConfigWritten)]
+    settings = tmp_path / "home/config/settings.json"
+    assert list(told.files) == [str(settings)]
+    assert json.loads(settings.read_text())["output_limit"] == 1000
+    assert (tmp_path / "home/empty").stat().st_mode & 0o777 == 0o700
+    assert configured.env["HOME"] == str(tmp_path / "home")
+    assert configured.env["ANSWER"] == str(attempt.answer)
+    assert (attempt.workdir / "given.txt").read_text() == "given"
+
+
+def test_a_link_that_the_image_left_is_replaced_not_written_through(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    outside = tmp_path / "outside"
+    outside.write_text("kept")
+    (tmp_path / "home/config").mkdir(parents=True)
+    (tmp_path / "home/config/settings.json").symlink_to(outside)
+    done(attempt, ScriptedHarness(""))
+    assert outside.read_text() == "kept"
+
+
+@pytest.mark.parametrize("lie", [{"effort": "low"}, {"model": "other"}])
+def test_what_reads_back_differently_is_refused_after_it_was_told(
+    tmp_path: Path, lie: dict[str, Any]
+) -> None:
+    with pytest.raises(RefusedError) as raised:
+        done(lay_out(tmp_path), ScriptedHarness("", lies=lie))
+    assert raised.value.refusal.id == "config_differs"
+
+
+def test_a_place_that_cannot_be_written_is_a_refusal(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    (tmp_path / "home").write_text("a file in the way")
+    with pytest.raises(RefusedError) as raised:
+        done(attempt, ScriptedHarness(""))
+    assert raised.value.refusal.id == "config_unwritable"
+
+
+@pytest.mark.parametrize("before", [None, "127.0.0.1 localhost", "# localhost\n10.0.0.1 other\n"])
+def test_localhost_resolves_and_what_was_there_stays(tmp_path: Path, before: str | None) -> None:
+    attempt = lay_out(tmp_path)
+    hosts = attempt.paths.hosts_file
+    if before is not None:
+        hosts.write_text(before)
+    done(attempt, ScriptedHarness(""))
+    text = hosts.read_text()
+    assert text.startswith(before or "127.0.0.1 localhost")
+    lines = [line.split("#")[0].split() for line in text.splitlines()]
+    names = {name for line in lines for name in line[1:]}
+    assert {"localhost", os.uname().nodename} <= names
+    done(attempt, ScriptedHarness(""))
+    assert hosts.read_text() == text
+
+
+def test_hosts_that_cannot_be_written_are_only_a_warning(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    attempt.paths.hosts_file.mkdir()
+    _, events = done(attempt, ScriptedHarness(""))
+    assert [event.what for event in events if isinstance(event, Warned)] == ["hosts"]
