@@ -1,4 +1,4 @@
-"""`stanchion run` on the hello task, end to end: real broker, sandbox and OpenCode, scripted model."""
+"""`stanchion run` on the hello task: real broker, sandbox and OpenCode, scripted model."""
 
 import json
 import os

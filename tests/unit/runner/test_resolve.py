@@ -119,7 +119,7 @@ def test_a_profile_that_pins_a_version_allows_no_other() -> None:
     profile = msgspec.structs.replace(PROFILE, harnesses={"opencode": "1.0.0"})
     with pytest.raises(RefusedError, match="was measured"):
         harness_version(OPTIONS, profile, OPENCODE)
-    with pytest.raises(RefusedError, match="allows opencode 1.0.0 only"):
+    with pytest.raises(RefusedError, match="allows opencode"):
         harness_version(replace(OPTIONS, harness_version=VERSION), profile, OPENCODE)
 
 

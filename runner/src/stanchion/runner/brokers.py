@@ -8,7 +8,6 @@ process.
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,10 +18,12 @@ from stanchion.protocol.admin import Health
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import refuse
 from stanchion.runner.config_file import ConfigFile
+from stanchion.runner.detached import EXTRA_FD, exit_code, reader_of, spawn_detached
 
 START_S = 30.0
 STOP_S = 15.0
 LAST_LINES = 5
+READY_LINE_BYTES = 4096
 
 Say = Callable[[str], None]
 
@@ -84,50 +85,38 @@ async def _start(paths: StatePaths, config: ConfigFile | None) -> Health:
     log_file = paths.broker_dir / "broker.log"
     log = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     written_before = os.fstat(log).st_size
-    ready, ready_in_broker = os.pipe()
+    ready, its_ready = os.pipe()
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    arguments = ["-m", "stanchion.broker", "serve", "--state-dir", str(paths.root)]
+    arguments += ["--ready-fd", str(EXTRA_FD)]
+    arguments += ["--config", str(config.path)] if config else []
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "stanchion.broker", "serve"),
-            *("--state-dir", str(paths.root), "--ready-fd", str(ready_in_broker)),
-            *(("--config", str(config.path)) if config else ()),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=(ready_in_broker,),
-            start_new_session=True,
-        )
+        pid = spawn_detached(arguments, stdin=nothing, stdout=log, stderr=log, extra=its_ready)
     finally:
-        os.close(log)
-        os.close(ready_in_broker)
-    try:
-        is_ready = bool(await asyncio.wait_for(_first_line(ready), START_S))
-    except TimeoutError:
-        process.kill()
-        is_ready = False
-    if not is_ready:
-        await process.wait()
+        for descriptor in (log, its_ready, nothing):
+            os.close(descriptor)
+    code = await _until_ready(pid, ready)
     # Another command may have started one at the same moment; then that one answers.
     health = await _health(paths)
     if health is None:
         words = await asyncio.to_thread(_last_words, log_file, written_before)
-        how = "ended before it was ready" if not is_ready else "does not answer"
+        how = "does not answer" if code is None else f"ended with {code} before it was ready"
         raise BrokerStartError(
             f"the broker {how}: {words or 'it said nothing'} (log: {log_file})",
-            usage=process.returncode == ExitCode.USAGE,
+            usage=code == ExitCode.USAGE,
         )
     return health
 
 
-async def _first_line(descriptor: int) -> bytes:
-    """One line from a pipe; empty where its other end was closed without one."""
-    reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
-    )
+async def _until_ready(pid: int, ready: int) -> int | None:
+    """Its exit code where it ended instead of getting ready."""
+    reader = await reader_of(ready, limit_bytes=READY_LINE_BYTES)
     try:
-        return await reader.readline()
-    finally:
-        transport.close()
+        if await asyncio.wait_for(reader.readline(), START_S):
+            return None
+    except TimeoutError:
+        os.kill(pid, signal.SIGKILL)
+    return await exit_code(pid)
 
 
 def _last_words(log_file: Path, start: int) -> str:

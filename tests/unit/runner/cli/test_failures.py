@@ -1,0 +1,52 @@
+"""Every failure is one sentence and one exit code."""
+
+import json
+
+import pytest
+
+from stanchion.broker.client import BrokerUnreachableError
+from stanchion.images.errors import ImagesError
+from stanchion.protocol.exit_codes import ExitCode
+from stanchion.protocol.refusal import refuse
+from stanchion.runner.attempt_run import AttemptError
+from stanchion.runner.brokers import BrokerStartError
+from stanchion.runner.cli.failures import FailedCommand, translated
+
+
+def a_refusal(name: str) -> Exception:
+    return refuse(name, field="--x", value="1", rule="must not", remedy="Do not")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (a_refusal("limit_undeclared"), ExitCode.REFUSED),
+        (a_refusal("effort_undeclared"), ExitCode.REFUSED),
+        (a_refusal("effort_unknown"), ExitCode.USAGE),
+        (a_refusal("account_missing"), ExitCode.USAGE),
+        (BrokerUnreachableError("gone"), ExitCode.BROKER_UNREACHABLE),
+        (BrokerStartError("bad file", usage=True), ExitCode.USAGE),
+        (BrokerStartError("no", usage=False), ExitCode.BROKER_UNREACHABLE),
+        (ImagesError("no npm"), ExitCode.FAILED),
+        (AttemptError("no result"), ExitCode.FAILED),
+    ],
+)
+def test_a_failure_has_its_code(error: Exception, code: ExitCode) -> None:
+    with pytest.raises(FailedCommand) as failed, translated(as_json=False):
+        raise error
+    assert failed.value.exit_code == code
+
+
+def test_a_refusal_is_the_one_document_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(FailedCommand) as failed, translated(as_json=True):
+        raise a_refusal("limit_undeclared")
+    failed.value.show()
+    printed = capsys.readouterr()
+
+    assert json.loads(printed.out)["error"]["id"] == "limit_undeclared"
+    assert printed.err == "error: --x = '1': must not. Do not\n"
+
+
+def test_a_bug_is_not_dressed_up() -> None:
+    with pytest.raises(ZeroDivisionError), translated(as_json=False):
+        raise ZeroDivisionError

@@ -1,0 +1,80 @@
+"""What a sandbox finds in its attempt directory."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.fakes.samples import sample
+
+from stanchion.protocol.admin import RunOpenedReply
+from stanchion.protocol.codec import decode, digest
+from stanchion.protocol.launch import FrozenLaunch
+from stanchion.runner.examples import example_task
+from stanchion.runner.keeper.attempt_files import (
+    LaunchAlteredError,
+    lay_out,
+    place_token,
+    remove,
+)
+from stanchion.runner.keeper.order import Order
+
+LAUNCH = sample(FrozenLaunch)
+
+
+def opened(directory: Path) -> RunOpenedReply:
+    return RunOpenedReply(
+        id="7f3a90c41b22.1",
+        directory=str(directory),
+        launch=LAUNCH,
+        launch_sha256=digest(LAUNCH),
+    )
+
+
+@pytest.fixture
+def order() -> Order:
+    task_folder = str(example_task("fix-bug"))
+    return msgspec.structs.replace(
+        sample(Order), task_folder=task_folder, instruction="Mend it. ✓\n"
+    )
+
+
+def test_the_sandbox_finds_what_it_needs_and_nothing_else(order: Order, tmp_path: Path) -> None:
+    lay_out(order, opened(tmp_path))
+    place_token(tmp_path, "st1_token")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "enrol.token", "instruction.md", "launch.json", "tests", "workdir",
+    ]  # fmt: skip
+    assert decode((tmp_path / "launch.json").read_bytes(), FrozenLaunch) == LAUNCH
+    assert (tmp_path / "instruction.md").read_text() == "Mend it. ✓\n"
+    assert (tmp_path / "enrol.token").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "workdir" / "ledger" / "shares.py").is_file()
+    names = {path.name for path in tmp_path.rglob("*")}
+    assert not names & {"solve.sh", "rehearsal.toml", "task.toml"}
+
+
+def test_a_task_without_initial_files_has_no_workdir(order: Order, tmp_path: Path) -> None:
+    order = msgspec.structs.replace(order, task_folder=str(example_task("hello")))
+    lay_out(order, opened(tmp_path))
+
+    assert not (tmp_path / "workdir").exists()
+
+
+def test_a_launch_that_is_not_the_frozen_one_is_not_started(order: Order, tmp_path: Path) -> None:
+    altered = msgspec.structs.replace(opened(tmp_path), launch_sha256="0" * 64)
+    with pytest.raises(LaunchAlteredError):
+        lay_out(order, altered)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_token_is_placed_once(tmp_path: Path) -> None:
+    place_token(tmp_path, "a")
+    with pytest.raises(FileExistsError):
+        place_token(tmp_path, "b")
+
+
+def test_a_directory_that_is_gone_can_be_removed(tmp_path: Path) -> None:
+    remove(tmp_path / "gone")
+    (tmp_path / "there" / "x").mkdir(parents=True)
+    remove(tmp_path / "there")
+    assert list(tmp_path.iterdir()) == []
