@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import msgspec
 
-
 from stanchion.protocol.codec import PROTOCOL_VERSION, LineSplitter, decode, encode_line
 from stanchion.protocol.control import (
     Ack,

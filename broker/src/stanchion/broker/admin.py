@@ -4,7 +4,6 @@ Errors are ErrorReply bodies from the refusals of the parts below; nothing of a 
 ever echoed or logged, and no route shows a secret.
 """
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -133,9 +132,7 @@ class Admin:
 
     async def host_facts(self, request: web.Request) -> web.Response:
         report = await _body(request, HostReport)
-        # Shielded: the close goes on although its caller may hang up.
-        closing = self.runs.close(request.match_info["id"], report.host)
-        return _json(await asyncio.shield(closing))
+        return _json(await self.runs.close(request.match_info["id"], report.host))
 
     async def note(self, request: web.Request) -> web.Response:
         event = await _body(request, StageChanged)
@@ -160,6 +157,14 @@ class Admin:
             entries, cursor = await self.ledger.events.page(
                 name, request.query.get("after"), limit=PAGE, wait_s=wait_s
             )
+        except ValueError as error:
+            raise refuse(
+                "cursor_invalid",
+                field="after",
+                value=None,
+                rule="it is a cursor that this broker gave out",
+                remedy="Leave it out to read from the start",
+            ) from error
         except CursorGoneError as gone:
             raise refuse(
                 "cursor_gone",

@@ -81,6 +81,9 @@ class Attempt:
     cancelled: bool = False
     stop: Stop | None = None
     closed: bool = False
+    """No further receipt but those of the close."""
+    sealed: bool = False
+    """Its last event is in the stream."""
     flows: set[Flow] = field(default_factory=set)
     tell: Callable[[FromBroker], None] | None = None
     """Sends to the supervisor, while its control connection stands."""

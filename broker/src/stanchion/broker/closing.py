@@ -74,4 +74,5 @@ async def _seal(attempt: Attempt, host: HostFacts, verdict: Verdict) -> None:
             head=attempt.book.head,
         )
     )
+    attempt.sealed = True
     await attempt.ledger.events.flushed(cursor)

@@ -27,7 +27,6 @@ _Dollars = Annotated[str, Meta(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")]
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?\Z|[0-9a-f:.]{2,45}\Z")
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?\Z")
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 T = TypeVar("T")
 
@@ -247,8 +246,3 @@ def _bad(field: str, value: object, rule: str) -> RefusedError:
         rule=f"it {rule}",
         remedy="Mend this key in stanchion.toml",
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a base URL's host is this machine."""
-    return host in _LOOPBACK

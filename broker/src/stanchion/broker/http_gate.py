@@ -18,7 +18,7 @@ SESSION_HEADER = "x-session-id"
 
 _REQUEST_LINE = re.compile(rb"(?P<method>[A-Z]{1,16}) (?P<target>[\x21-\x7e]{1,8192}) HTTP/1\.1\Z")
 _HEADER = re.compile(rb"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?P<value>[\t\x20-\x7e]*)\Z")
-_LENGTH = re.compile(r"[0-9]{1,10}\Z")
+_LENGTH = re.compile(r"[0-9]{1,19}\Z")
 
 FORWARDED = frozenset(
     {

@@ -186,7 +186,7 @@ class Runs:
     def ended(self, name: str) -> bool:
         """Whether nothing will follow in its stream."""
         run = self._live.get(name)
-        return run is None or run.closed_at_ms is not None
+        return run is None or run.attempt.sealed
 
     async def close(self, name: str, host: HostFacts) -> RunView:
         """Close with the host's facts; said again, it answers the same."""

@@ -14,6 +14,7 @@ from typing import Final
 from stanchion.protocol.refusal import refuse
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]{1,4096}\Z")
+MAX_FILE_BYTES: Final = 8192
 MIN_MASKED_LENGTH: Final = 8
 """Shorter keys are not looked for in text: they would match ordinary words."""
 
@@ -112,8 +113,8 @@ def _from_file(path: Path, field: str) -> str:
             rule=f"the key file can be opened and is no symbolic link ({error.strerror})",
             remedy=remedy,
         ) from None
-    with os.fdopen(handle, encoding="utf-8", errors="replace") as file:
-        mode = os.fstat(file.fileno()).st_mode
+    try:
+        mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode) or mode & 0o077:
             raise refuse(
                 "credential_exposed",
@@ -123,4 +124,6 @@ def _from_file(path: Path, field: str) -> str:
                 f"not {stat.filemode(mode)}",
                 remedy=f"chmod 600 {path}",
             )
-        return file.read(8192)
+        return os.read(handle, MAX_FILE_BYTES).decode("utf-8", errors="replace")
+    finally:
+        os.close(handle)

@@ -57,26 +57,33 @@ def run(settings: Settings) -> None:
 async def _serve(settings: Settings, config: Config) -> None:
     ledger = await Ledger.open(settings.paths.root)
     try:
+        # Before the group: what is refused here must reach the command as it is.
+        accounts = _accounts(settings, config, ledger)
+        admin_socket = _bind_admin(settings.paths)
         async with asyncio.TaskGroup() as group:
-            await _serve_with(settings, config, ledger, Tasks(group))
+            runs = Runs(
+                config=config,
+                accounts=accounts,
+                ledger=ledger,
+                tasks=(tasks := Tasks(group)),
+                runtime_dir=settings.runtime_dir,
+            )
+            await _until_ended(settings, config, ledger, runs, admin_socket)
+            tasks.cancel()
     finally:
         await ledger.aclose()
         for name in ("broker.pid", "admin.sock"):
             (settings.paths.broker_dir / name).unlink(missing_ok=True)
 
 
-async def _serve_with(settings: Settings, config: Config, ledger: Ledger, tasks: Tasks) -> None:
+def _accounts(settings: Settings, config: Config, ledger: Ledger) -> Accounts:
     folder = Path() if settings.config_path is None else settings.config_path.parent
-    accounts = Accounts(
-        config, folder=folder, environ=settings.environ, fingerprint=ledger.fingerprint
-    )
-    runs = Runs(
-        config=config,
-        accounts=accounts,
-        ledger=ledger,
-        tasks=tasks,
-        runtime_dir=settings.runtime_dir,
-    )
+    return Accounts(config, folder=folder, environ=settings.environ, fingerprint=ledger.fingerprint)
+
+
+async def _until_ended(
+    settings: Settings, config: Config, ledger: Ledger, runs: Runs, admin_socket: socket.socket
+) -> None:
     ended = asyncio.Event()
     admin = Admin(
         runs=runs,
@@ -86,7 +93,7 @@ async def _serve_with(settings: Settings, config: Config, ledger: Ledger, tasks:
         metrics=Metrics(),
         stop=ended.set,
     )
-    site = await AdminSite.start(admin.application(), _bind_admin(settings.paths))
+    site = await AdminSite.start(admin.application(), admin_socket)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     _announce(settings)

@@ -17,10 +17,19 @@ class Tasks:
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
+        self._running: set[asyncio.Task[None]] = set()
 
     def start(self, coroutine: Coroutine[None, None, None]) -> asyncio.Task[None]:
         """Run it to its end; a failure is logged and stays its own."""
-        return self._group.create_task(_guarded(coroutine))
+        task = self._group.create_task(_guarded(coroutine))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def cancel(self) -> None:
+        """Cancel all that still runs."""
+        for task in list(self._running):
+            task.cancel()
 
 
 async def _guarded(coroutine: Coroutine[None, None, None]) -> None:

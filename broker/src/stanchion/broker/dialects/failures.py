@@ -91,6 +91,8 @@ def _limit_rejected(error: ProviderError, said: str, output_limit: int | None) -
     if size is not None:
         named = output_limit is not None and str(output_limit) in said
         return named and output_limit is not None and output_limit >= int(size[1])
+    if error.code == "context_length_exceeded":
+        return False
     if error.param in {"max_tokens", "max_completion_tokens"}:
         return True
     return bool(_LIMIT_FIELD.search(said) and _LIMIT_REFUSED.search(said))

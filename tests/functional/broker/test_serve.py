@@ -1,0 +1,145 @@
+"""The broker process from start to end, by its commands."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fakes.supervisor import Supervisor, ask
+from fakes.upstream import response, upstream
+from functional.broker.live import enrolled, live_broker
+from stanchion.protocol.control import Enrolled
+from stanchion.protocol.receipt import ExchangeEnd
+
+CONFIG = """
+version = 1
+[profiles.evals.accounts.local]
+api = "openai_chat"
+base_url = "http://127.0.0.1:8000/v1"
+credential = "file:key"
+allow_plain_http = true
+"""
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="st") as folder:
+        yield Path(folder)
+
+
+def command(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            sys.executable,
+            *("-m", "stanchion.broker", *arguments, "--state-dir", str(root / "state")),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+
+
+def test_commands_of_a_running_and_of_an_absent_broker(root: Path) -> None:
+    assert command(root, "status").returncode == 5
+    with live_broker(root) as broker:
+        status = command(root, "status")
+        assert f"pid {broker.process.pid}" in status.stdout
+        key = command(root, "key")
+        assert key.stdout.strip() == broker.paths.public_key_file.read_text().strip()
+        second = command(root, "serve")
+        assert (second.returncode, "another broker" in second.stderr) == (1, True)
+        assert broker.paths.pid_file.read_text() == f"{broker.process.pid}\n"
+        stopped = command(root, "stop")
+        assert (stopped.returncode, stopped.stdout) == (0, f"broker {broker.process.pid} ended\n")
+        assert broker.process.wait(5) == 0
+        assert not broker.paths.admin_socket.exists()
+        assert not broker.paths.pid_file.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_it_although_a_supervisor_is_connected(
+    root: Path, number: signal.Signals
+) -> None:
+    with live_broker(root) as broker:
+        async with enrolled(broker, 9) as run:
+            broker.process.send_signal(number)
+            while await run.supervisor.hear() is not None:
+                pass
+            assert broker.process.wait(10) == 0
+
+
+async def test_a_running_response_is_cut_and_on_record_when_the_broker_ends(root: Path) -> None:
+    """Its start has an end: the next reader of the receipts sees why it broke off."""
+    import asyncio
+
+    from fakes.upstream import STREAM_HEAD, Received, chunk, say
+
+    async def drip(_: Received, writer: asyncio.StreamWriter) -> None:
+        writer.write(STREAM_HEAD + chunk(say('{"choices":[{"delta":{"content":"a"}}]}')))
+        await asyncio.Event().wait()
+
+    body = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max","stream":true}'
+    with live_broker(root) as broker:
+        async with upstream(drip) as provider, enrolled(broker, provider.port) as run:
+            reader, writer = await asyncio.open_unix_connection(str(run.directory / "model.sock"))
+            head = (
+                f"POST /v1/chat/completions HTTP/1.1\r\nx-stanchion-lease: {run.lease}\r\n"
+                f"content-length: {len(body)}\r\n\r\n"
+            )
+            writer.write(head.encode() + body)
+            await reader.readuntil(b"content")
+            broker.process.terminate()
+            await reader.read()
+            writer.close()
+            assert broker.process.wait(10) == 0
+    with live_broker(root) as broker:
+        ends = [r for r in await broker.records(run.id) if isinstance(r, ExchangeEnd)]
+        assert [end.answered.result for end in ends] == ["revoked"]
+
+
+async def test_a_configuration_is_read_and_its_key_stays_inside(root: Path) -> None:
+    (root / "key").write_text("sk-CANARY-file\n")
+    (root / "key").chmod(0o600)
+    (root / "stanchion.toml").write_text(CONFIG)
+    with live_broker(root, "--config", str(root / "stanchion.toml")) as broker:
+        async with broker.client() as client:
+            assert [profile.name for profile in await client.profiles()] == ["evals", "rehearsal"]
+            health = await client.health()
+            assert health.config_path == str(root / "stanchion.toml")
+            assert "CANARY" not in str(await client.profile("evals"))
+
+
+def test_a_key_that_others_can_read_is_refused(root: Path) -> None:
+    (root / "key").write_text("sk-CANARY-file\n")
+    (root / "key").chmod(0o644)
+    (root / "stanchion.toml").write_text(CONFIG)
+    done = command(root, "serve", "--config", str(root / "stanchion.toml"))
+    assert done.returncode == 2
+    assert "chmod 600" in done.stderr
+    assert "CANARY" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bad_configuration_names_its_key(root: Path) -> None:
+    (root / "stanchion.toml").write_text(CONFIG + "max_in_flght = 3\n")
+    done = command(root, "serve", "--config", str(root / "stanchion.toml"))
+    assert done.returncode == 2
+    assert "profiles.evals.accounts.local" in done.stderr
+    assert "max_in_flght" in done.stderr
+
+
+async def test_a_second_enrolment_after_the_first_lives_through_a_lost_reply(root: Path) -> None:
+    with live_broker(root) as broker:
+        ok = response(200, b'{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}')
+        async with upstream(ok) as provider, enrolled(broker, provider.port) as run:
+            await run.supervisor.close()
+            again = Supervisor(run.directory, lease=run.lease)
+            assert isinstance(await again.resume(), Enrolled)
+            body = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max"}'
+            assert (await ask(run.directory, body, lease=again.lease)).status == 200
+            await again.close()
