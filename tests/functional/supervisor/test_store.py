@@ -180,7 +180,7 @@ def test_a_path_that_is_no_plain_file_is_an_error_and_never_opened(
 
 def test_garbage_and_sizes_beyond_the_bound_are_errors(path: Path) -> None:
     path.write_bytes(b"\x02" * 4096)
-    Path(f"{path}-wal").write_bytes(b"")
+    Path(f"{path}-wal").write_bytes(b"x")
     store = tail(path)
     with pytest.raises(sqlite3.DatabaseError):
         store.look()
@@ -201,6 +201,22 @@ def test_when_the_writer_is_gone_a_database_at_rest_is_read(path: Path) -> None:
     assert store.look() == ()
     assert data(store.look(writer_gone=True)) == ["a"]
     store.close()
+
+
+@pytest.mark.parametrize("connected_before", [True, False])
+def test_what_a_killed_harness_had_written_is_read(path: Path, connected_before: bool) -> None:
+    store = tail(path)
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        seen = data(store.look()) if connected_before else []
+        process.kill()
+        process.wait(timeout=20)
+    seen += data(store.look(writer_gone=True))
+    store.close()
+    assert seen == [str(n) for n in range(40)]
 
 
 async def test_the_sensor_tells_new_rows_and_one_that_fails_goes_on(

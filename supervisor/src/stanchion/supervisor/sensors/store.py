@@ -1,9 +1,10 @@
 """Tails the SQLite log of a harness, read-only, so that observing can never fail the run.
 
-Connects only once the database is in WAL mode and its -wal exists: a reader's lock during the
-switch makes the harness's own `PRAGMA journal_mode=WAL` fail with "database is locked" (SQLite,
-"Write-Ahead Logging", section 8). One connection for the whole run, short selects. The file is the
-agent's to write: its path is checked, its size, its values and the time of a select are bounded.
+Connects only once the database is in WAL mode and something is in its log: a reader's lock during
+the switch makes the harness's own `PRAGMA journal_mode=WAL` fail with "database is locked". The
+index of the log is opened read-only too, for an ordinary reader may lock writers out to repair it
+(SQLite, "Write-Ahead Logging", sections 8 and 11). One connection for the whole run, short selects.
+The file is the agent's to write: its path is checked, sizes and the time of a select are bounded.
 """
 
 import asyncio
@@ -28,6 +29,9 @@ MOST_VALUE_BYTES = 16 * 1024 * 1024
 ROWS_A_LOOK = 200
 LOOK_S = 2.0
 STEPS_A_CHECK = 10_000
+
+NOT_NOW = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_READONLY)
+"""Primary codes of a log that its writer is just opening or repairing; the next look will do."""
 
 Rows = Sequence[Sequence[object]]
 Stamp = tuple[int, int, int, int] | None
@@ -72,7 +76,8 @@ class StoreTail:
             rows = cursor.fetchmany(ROWS_A_LOOK)
             cursor.close()  # ends the read transaction, so that the log can be checkpointed
         except sqlite3.OperationalError as error:
-            if "no such table" in str(error):  # the harness has not migrated it yet
+            not_made_yet = "no such table" in str(error)
+            if not writer_gone and (not_made_yet or error.sqlite_errorcode & 0xFF in NOT_NOW):
                 return ()
             raise
         if rows:
@@ -88,7 +93,7 @@ class StoreTail:
         if not self._is_safe(writer_gone=writer_gone):
             return False
         # Without a log of its own a database at rest is whole in its main file.
-        mode = "mode=ro" if self._wal.exists() else "immutable=1"
+        mode = "mode=ro&readonly_shm=1" if self._wal.exists() else "immutable=1"
         connection = sqlite3.connect(
             f"file:{quote(str(self._path))}?{mode}",
             uri=True,
@@ -122,10 +127,11 @@ class StoreTail:
         if header[18] != WAL_FORMAT:
             return False
         try:
-            os.close(open_regular(self._wal))
+            wal = open_regular(self._wal)
         except FileNotFoundError:
             return False
-        return True
+        with os.fdopen(wal, "rb") as stream:
+            return os.fstat(stream.fileno()).st_size > 0
 
     def _too_long(self) -> int:
         return int(time.monotonic() > self._look_ends)
@@ -145,6 +151,7 @@ class StoreSensor:
         self._on_rows = on_rows
         self._rhythm = rhythm
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._looking: asyncio.Future[Rows] | None = None
         self.stuck = False
 
     async def run(self, on_error: Callable[[Exception], None]) -> None:
@@ -163,13 +170,12 @@ class StoreSensor:
         self, on_error: Callable[[Exception], None], *, writer_gone: bool = False
     ) -> None:
         """All rows there are now."""
-        loop = asyncio.get_running_loop()
         look = partial(self._tail.look, writer_gone=writer_gone)
         try:
             more = not self.stuck
             while more:
                 async with asyncio.timeout(self._rhythm.stuck_s):
-                    rows = await loop.run_in_executor(self._thread, look)
+                    rows = await self._finished(look)
                 self._on_rows(rows)
                 more = len(rows) == ROWS_A_LOOK
         except TimeoutError as error:
@@ -177,6 +183,15 @@ class StoreSensor:
             on_error(error)
         except (OSError, sqlite3.Error) as error:
             on_error(error)
+
+    async def _finished(self, look: Callable[[], Rows]) -> Rows:
+        """A look's rows. One whose waiter was cancelled is waited for again: its rows are read."""
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().run_in_executor(self._thread, look)
+        looking = self._looking
+        await asyncio.wait([looking])
+        self._looking = None
+        return looking.result()
 
     def close(self) -> None:
         """Let go of the store; a stuck thread is left behind."""
