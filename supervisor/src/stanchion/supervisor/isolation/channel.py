@@ -26,16 +26,17 @@ class Channel(asyncio.Protocol):
         self._rest = b""
         self._transport: asyncio.Transport | None = None
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether it owns a socket, even one that has closed since."""
+        return self._transport is not None
+
     async def next(self) -> reports.Report | None:
         """The next report; None = there will be no more."""
         while not self._reports and not self.closed.done():
             self._arrived.clear()
             await self._arrived.wait()
         return self._reports.popleft() if self._reports else None
-
-    def last(self) -> reports.Report | None:
-        """The newest report that nobody has taken yet."""
-        return self._reports[-1] if self._reports else None
 
     def send(self, data: bytes) -> None:
         """Queue bytes for the shim; to a shim that is gone, nothing."""

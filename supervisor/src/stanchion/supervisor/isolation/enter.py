@@ -21,10 +21,14 @@ def become_namespace_init(born: "Callable[[int], None]") -> None:
     The number is the child's in the caller's namespace, which is the supervisor's.
     """
     syscalls.unshare(syscalls.CLONE_NEWPID, "pid namespace")
+    reported, helpers_end = os.pipe()
     child = os.fork()
     if child:
         born(child)
         os._exit(0)
+    os.close(helpers_end)
+    os.read(reported, 1)  # ends with the helper: its report goes before any of this process
+    os.close(reported)
     syscalls.set_undumpable()
     os.setsid()
 

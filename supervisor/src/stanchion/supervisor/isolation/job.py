@@ -15,8 +15,8 @@ from stanchion.protocol.launch import Isolation
 from stanchion.supervisor.isolation.reports import Ended, ExecFailed
 
 
-class IsolationError(Exception):
-    """The agent could not be put where it belongs; nothing of it has run."""
+class IsolationError(OSError):
+    """The system did not let the agent be put where it belongs; nothing of it has run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

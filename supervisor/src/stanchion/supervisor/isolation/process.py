@@ -63,7 +63,11 @@ class AgentProcess:
         self._last: Ended | ExecFailed | None = None
         self._end: ProcessEnd | None = None
         self._watch = ShimWatch(
-            pid, harness_pid, on_stopped=self._note_stop, on_restless=self._note_restless
+            pid,
+            harness_pid,
+            on_stopped=self._note_stop,
+            on_stopped_after_end=self._kill_leftovers,
+            on_restless=self._note_restless,
         )
         channel.closed.add_done_callback(lambda _: self._watch.hurry())
 
@@ -152,19 +156,37 @@ class AgentProcess:
     async def _is_empty(self) -> bool:
         if self._namespace is None:
             return self._last is not None  # the shim reports only after its sweep
-        loop = asyncio.get_running_loop()
-        until, pause_s = loop.time() + EMPTY_TIMEOUT_S, FIRST_HURRY_S
-        while left := processes.inhabitants(self._namespace):
-            if loop.time() > until:
-                self._on_security("namespace_not_empty", f"processes left: {left}")
-                return False
-            await asyncio.sleep(pause_s)
-            pause_s = min(pause_s * 2, LAST_HURRY_S)
-        return True
+        try:
+            left = await _left_in(self._namespace)
+        except PermissionError as unreadable:
+            # A process that may not be looked at could be one of the agent's.
+            left = [str(unreadable)]
+        if left:
+            self._on_security("namespace_not_empty", f"not proved empty: {left}")
+        return not left
 
     def _note_stop(self, count: int) -> None:
         if count % STOPS_PER_NOTE == 1:
             self._on_security("shim_stopped", f"stopped from inside {count} times and continued")
 
+    def _kill_leftovers(self) -> None:
+        """With the agent ended, whatever keeps stopping the shim goes first; then it can report."""
+        if self._namespace is not None:
+            with suppress(PermissionError):
+                for pid in processes.inhabitants(self._namespace):
+                    if pid != self.pid:
+                        with suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+
     def _note_restless(self) -> None:
         self._intent = Intent.KILLED_AS_STOPPED
+
+
+async def _left_in(namespace: str) -> list[str]:
+    """Processes of a namespace whose init is gone: none, once they had the time to end."""
+    loop = asyncio.get_running_loop()
+    until, pause_s = loop.time() + EMPTY_TIMEOUT_S, FIRST_HURRY_S
+    while (left := processes.inhabitants(namespace)) and loop.time() < until:
+        await asyncio.sleep(pause_s)
+        pause_s = min(pause_s * 2, LAST_HURRY_S)
+    return [str(pid) for pid in left]

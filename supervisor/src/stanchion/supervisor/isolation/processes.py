@@ -45,6 +45,12 @@ def look(pid: int, proc: str = PROC) -> Entry | None:
         return None
 
 
+def is_running(pid: int, proc: str = PROC) -> bool:
+    """Whether it exists and has not ended."""
+    entry = look(pid, proc)
+    return entry is not None and entry.state != "Z"
+
+
 def children(parent: int, proc: str = PROC) -> list[int]:
     """Direct children, ended but unreaped ones included."""
     seen = (look(pid, proc) for pid in numbers(proc))
@@ -61,10 +67,16 @@ def pid_namespace(pid: int, proc: str = PROC) -> str | None:
 
 def inhabitants(namespace: str, proc: str = PROC) -> list[int]:
     """Processes of a PID namespace that have not ended."""
-    return [
-        pid
-        for pid in numbers(proc)
-        if pid_namespace(pid, proc) == namespace
-        and (entry := look(pid, proc)) is not None
-        and entry.state != "Z"
-    ]
+    return [pid for pid in numbers(proc) if _lives_in(namespace, pid, proc)]
+
+
+def _lives_in(namespace: str, pid: int, proc: str) -> bool:
+    if not is_running(pid, proc):
+        return False
+    try:
+        return pid_namespace(pid, proc) == namespace
+    except PermissionError:
+        # gVisor says so of a process that has just ended, too.
+        if is_running(pid, proc):
+            raise
+        return False

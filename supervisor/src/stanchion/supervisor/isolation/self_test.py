@@ -27,7 +27,7 @@ def run(*, hidden: tuple[str, ...], pinned: list[str], sockets: tuple[str, ...])
         "no_environment": _no_environment,
         "dumpable_off": lambda: not syscalls.is_dumpable(),
         "supervisor_socket_unreachable": lambda: all(map(_refuses_connection, sockets)),
-        "unmount_denied": lambda: all(map(_refuses_unmount, (*hidden, "/proc"))),
+        "unmount_denied": lambda: _unmount_denied((*hidden, "/proc")),
         "paths_pinned": lambda: all(map(_refuses_moving, (*pinned, *hidden))),
     }
     for number, folder in enumerate(hidden):
@@ -104,6 +104,11 @@ def _refuses_connection(path: str) -> bool:
     finally:
         attempt.close()
     return False
+
+
+def _unmount_denied(targets: tuple[str, ...]) -> bool:
+    # With the power to unmount the answer is known, and trying would do it.
+    return _capabilities_bounded() and all(map(_refuses_unmount, targets))
 
 
 def _refuses_unmount(target: str) -> bool:

@@ -5,6 +5,7 @@ nothing behind and is an IsolationError.
 import asyncio
 import os
 import signal
+import socket
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from stanchion.supervisor.isolation.channel import Channel
 from stanchion.supervisor.isolation.job import IsolationError, Job
 from stanchion.supervisor.isolation.process import AgentProcess, SecurityNote
 from stanchion.supervisor.isolation.shim_wire import Order, WireError, encode_order
-from stanchion.supervisor.isolation.spawn import SHIM, spawn_shim
+from stanchion.supervisor.isolation.spawn import SHIM, Spawned, spawn_shim
 from stanchion.supervisor.isolation.stdio import Stdio
 
 START_TIMEOUT_S = 30.0
@@ -40,11 +41,11 @@ async def start(
     order = _encoded(job)
     if job.isolation is Isolation.M2 and os.getpid() != 1:
         syscalls.become_subreaper()
-    spawned = spawn_shim(interpreter)
+    spawned = _spawned(interpreter)
     stdio = Stdio(spawned)
     alive = [spawned.pid]
     channel = Channel()
-    with _nothing_left(alive, channel, stdio):
+    with _nothing_left(alive, channel, spawned.channel, stdio):
         loop = asyncio.get_running_loop()
         await loop.create_unix_connection(lambda: channel, sock=spawned.channel)
         await stdio.connect()
@@ -90,6 +91,15 @@ def _encoded(job: Job) -> bytes:
         ) from missing
 
 
+def _spawned(interpreter: Sequence[str]) -> Spawned:
+    try:
+        return spawn_shim(interpreter)
+    except OSError as failed:
+        raise IsolationError(
+            f"the shim cannot be started by {interpreter[0]}: {failed}"
+        ) from failed
+
+
 def _sockets(folder: str) -> list[str]:
     return [str(path) for path in Path(folder).iterdir() if stat.S_ISSOCK(path.lstat().st_mode)]
 
@@ -125,11 +135,15 @@ def _own_namespace(shim: int) -> str:
 
 
 @contextmanager
-def _nothing_left(alive: list[int], channel: Channel, stdio: Stdio) -> Iterator[None]:
+def _nothing_left(
+    alive: list[int], channel: Channel, unconnected: socket.socket, stdio: Stdio
+) -> Iterator[None]:
     try:
         yield
     except BaseException as failed:
         channel.abort()
+        if not channel.is_connected:
+            unconnected.close()
         stdio.close()
         for pid in alive:
             with suppress(ProcessLookupError, ChildProcessError):
@@ -139,6 +153,6 @@ def _nothing_left(alive: list[int], channel: Channel, stdio: Stdio) -> Iterator[
             raise IsolationError(
                 f"the agent was not isolated within {START_TIMEOUT_S:.0f} s"
             ) from failed
-        if isinstance(failed, OSError):
+        if isinstance(failed, OSError) and not isinstance(failed, IsolationError):
             raise IsolationError(f"the agent could not be isolated: {failed}") from failed
         raise

@@ -36,6 +36,7 @@ class ShimWatch:
         harness_pid: int,
         *,
         on_stopped: Callable[[int], None],
+        on_stopped_after_end: Callable[[], None],
         on_restless: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -43,6 +44,7 @@ class ShimWatch:
         self._harness_pid = harness_pid
         self.gone: asyncio.Future[Gone] = self._loop.create_future()
         self._on_stopped = on_stopped
+        self._on_stopped_after_end = on_stopped_after_end
         self._on_restless = on_restless
         self._stops = 0
         self._stops_after_end = 0
@@ -74,13 +76,10 @@ class ShimWatch:
     def _continue(self) -> None:
         self._stops += 1
         self._on_stopped(self._stops)
-        if self._harness_has_ended():
+        if not processes.is_running(self._harness_pid):
             self._stops_after_end += 1
+            self._on_stopped_after_end()
         if self._stops_after_end >= MAX_STOPS_AFTER_END:
             self._on_restless()
             os.kill(self.pid, signal.SIGKILL)
         os.kill(self.pid, signal.SIGCONT)
-
-    def _harness_has_ended(self) -> bool:
-        entry = processes.look(self._harness_pid)
-        return entry is None or entry.state == "Z"
