@@ -125,7 +125,7 @@ async def test_closing_cuts_what_is_in_flight_and_accepts_nothing_more(tmp_path:
         async with asyncio.timeout(20):
             await upstream.arrived.wait()
             await relay.close()
-            assert await asking == [b""]
+            assert (await asking)[0] == b""
             await upstream.gone.wait()
         with pytest.raises(ConnectionRefusedError):
             await asyncio.open_connection("127.0.0.1", port)

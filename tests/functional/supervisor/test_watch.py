@@ -133,15 +133,15 @@ async def test_leftovers_that_hold_the_pipes_do_not_hold_the_end() -> None:
 
 async def test_wire_and_saved_step_together_are_progress() -> None:
     told = Told()
-    async with watching('echo \'{"step": "stop"}\'; sleep 60', told) as watch:
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(watch.run())
-            await told.until(StepSaved)
-            watch.wire(ExchangeSeen(exchange=1))
-            watch.wire(WireEvent(event=ExchangeEnded(exchange=1, answered=GOOD)))
-            await told.until(VitalsSampled, told.count(VitalsSampled) + 2)
-            watch.order(Stop(reason=StopReason.CANCELLED, detail="enough"))
-            end = await running
+    script = 'echo \'{"step": "stop"}\'; sleep 60'
+    async with watching(script, told) as watch, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(watch.run())
+        await told.until(StepSaved)
+        watch.wire(ExchangeSeen(exchange=1))
+        watch.wire(WireEvent(event=ExchangeEnded(exchange=1, answered=GOOD)))
+        await told.until(VitalsSampled, told.count(VitalsSampled) + 2)
+        watch.order(Stop(reason=StopReason.CANCELLED, detail="enough"))
+        end = await running
     vitals = [event.vitals for event in told.events if isinstance(event, VitalsSampled)][-1]
     assert (vitals.steps, vitals.requests, vitals.waiting) == (1, 1, False)
     assert vitals.progress_age_ms is not None
@@ -183,7 +183,7 @@ async def test_a_store_of_garbage_is_one_warning_and_never_an_end(
 ) -> None:
     path = tmp_path / "log.db"
     path.write_bytes(garbage)
-    Path(f"{path}-wal").write_text("x")
+    path.with_name("log.db-wal").write_text("x")
     told = Told()
     store = SqliteStore(path=str(path), query="select rowid, data from event where rowid > ?")
     async with watching("sleep 0.4; exit 0", told, store=store) as watch:

@@ -9,7 +9,7 @@ import pytest
 from fakes.attempt import Attempt, lay_out
 from fakes.scripted_harness import ScriptedHarness
 from stanchion.protocol.events import ConfigWritten, Event, Warned
-from stanchion.protocol.launch import LaunchSpec, Limit, Limits, LimitSource
+from stanchion.protocol.launch import LaunchSpec, Limit, Limits, LimitSource, Workspace
 from stanchion.protocol.refusal import RefusedError
 from stanchion.supervisor.configure import Configured, configure, settings_for
 from stanchion.supervisor.launch_files import load
@@ -82,6 +82,27 @@ def test_a_place_that_cannot_be_written_is_a_refusal(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as raised:
         done(attempt, ScriptedHarness(""))
     assert raised.value.refusal.id == "config_unwritable"
+
+
+def test_another_user_owns_what_was_made_for_it(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    workspace = Workspace(workdir=str(tmp_path / "work"), uid=1000)
+    attempt = lay_out(tmp_path, workspace=workspace)
+    configured, _ = done(attempt, ScriptedHarness(""))
+    home = attempt.paths.home(1000)
+    made = [home, home / "config/settings.json", tmp_path / "work", tmp_path / "work/given.txt"]
+    assert [path.stat().st_uid for path in made] == [1000] * 4
+    assert configured.env["HOME"] == str(home)
+    assert tmp_path.stat().st_uid == 0
+
+
+def test_a_task_without_files_of_its_own_gets_an_empty_workdir(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    (attempt.paths.workdir_source / "given.txt").unlink()
+    attempt.paths.workdir_source.rmdir()
+    done(attempt, ScriptedHarness(""))
+    assert list(attempt.workdir.iterdir()) == []
 
 
 @pytest.mark.parametrize("before", [None, "127.0.0.1 localhost", "# localhost\n10.0.0.1 other\n"])

@@ -104,7 +104,8 @@ def test_over_its_bound_output_goes_first_and_one_gap_says_so() -> None:
 
 
 def test_the_numbers_have_no_hole_after_a_gap() -> None:
-    outbox = filled(*[output(1000), warned()] * 30, max_bytes=10_000)
+    pair: list[Event] = [output(1000), warned()]
+    outbox = filled(*pair * 30, max_bytes=10_000)
     seqs = [e.seq for e in taken(outbox)]
     assert seqs == list(range(1, len(seqs) + 1))
 
