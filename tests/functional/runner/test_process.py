@@ -10,8 +10,7 @@ import pytest
 from tests.functional.runner.specs import REHEARSAL_SPEC
 
 from stanchion.broker.client import StatePaths
-from stanchion.protocol.admin import OpenRun
-from stanchion.protocol.codec import PROTOCOL_VERSION, decode, encode
+from stanchion.protocol.codec import decode, encode
 from stanchion.runner.brokers import ensure_broker
 from stanchion.runner.examples import example_task
 from stanchion.runner.keeper.order import (
@@ -21,7 +20,6 @@ from stanchion.runner.keeper.order import (
     NotOpened,
     Opened,
     Order,
-    Pieces,
     RehearsalOrder,
     Report,
 )
@@ -30,27 +28,6 @@ from stanchion.runner.results import read_results
 
 pytestmark = pytest.mark.timeout(60)
 HELLO = example_task("hello")
-
-
-@pytest.fixture
-def order(paths: StatePaths, tmp_path: Path) -> Order:
-    """A complete order, but for a sandbox runtime that does not exist."""
-    (tmp_path / "result").mkdir()
-    return Order(
-        admin_socket=str(paths.admin_socket),
-        open_run=OpenRun(
-            protocol=PROTOCOL_VERSION, run="7f3a90c41b22", attempt=1, spec=REHEARSAL_SPEC
-        ),
-        pieces=Pieces(
-            runsc=str(tmp_path / "no-runsc"), rootfs="/r", bundle="/b", harness="/h", command=("x",)
-        ),
-        instruction="Say hello.\n",
-        task_folder=str(HELLO),
-        result_folder=str(tmp_path / "result"),
-        scratch_folder=str(tmp_path / "scratch"),
-        sandbox_id="ab" * 16,
-        rehearsal=RehearsalOrder(script=str(HELLO / "rehearsal.toml"), key="sk-rehearsal-x"),
-    )
 
 
 async def said_by(order: Order) -> list[Report]:

@@ -37,8 +37,8 @@ def spawn_detached(
     )
 
 
-def _open_descriptors() -> list[int]:
-    return [int(name) for name in os.listdir("/proc/self/fd")]  # noqa: PTH208 - numbers, not paths
+def _open_descriptors() -> set[int]:
+    return {int(name) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208 - numbers, not paths
 
 
 async def exit_code(pid: int) -> int:

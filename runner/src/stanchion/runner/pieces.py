@@ -3,7 +3,6 @@
 Says what is missing before anything is downloaded. Decides nothing about the attempt.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +24,15 @@ class ReadyPieces:
 
 
 def make_ready(
-    cache_dir: Path, *, base: str, harness: tuple[str, str], say: Callable[[str], None]
+    cache_dir: Path,
+    *,
+    base: str,
+    harness: tuple[str, str],
+    say: Callable[[str], None],
+    is_root: bool,
 ) -> ReadyPieces:
     """The pieces; ImagesError says which cannot be had and what to do."""
-    if os.geteuid() != 0:
+    if not is_root:
         raise ImagesError(
             "sandboxes with limits need root on this host; run the command as root, "
             "for example with sudo",

@@ -71,7 +71,11 @@ async def prepare(request: Request, say: Say) -> Prepared:
         profile = await _profile(broker, request)
     version = harness_version(request.options, profile, harness)
     pieces = make_ready(
-        paths.cache_dir, base=task.config.base, harness=(harness.name, version), say=say
+        paths.cache_dir,
+        base=task.config.base,
+        harness=(harness.name, version),
+        say=say,
+        is_root=os.geteuid() == 0,
     )
     pinned = Pinned(base_sha256=pieces.base.digest, harness_sha256=pieces.harness.digest)
     spec = resolve(task, request.options, profile, harness, pinned)

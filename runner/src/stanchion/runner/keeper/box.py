@@ -12,7 +12,6 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stanchion.protocol.launch import LaunchSpec
 from stanchion.runner.keeper.host_facts import OomCounter
 from stanchion.runner.keeper.order import Order
 from stanchion.runner.sandbox.cgroup import MemoryGroup, Unavailable, make_group
@@ -28,9 +27,6 @@ from stanchion.runner.sandbox.oci import (
 from stanchion.runner.sandbox.runsc import Runsc, Sandbox
 
 OOM_POLL_S = 1.0
-DEADLINE_SLACK_S = 120
-OBEY_S = 60.0
-"""For a supervisor to stop its agent, flush and exit by itself."""
 TERM_GRACE_S = 10.0
 KEPT_OUTPUT_BYTES = 256 * 1024
 log = logging.getLogger(__name__)
@@ -51,10 +47,11 @@ class Life:
     """The last of what runsc and process 1 printed."""
 
 
-def deadline_s(spec: LaunchSpec) -> int:
+def deadline_s(order: Order) -> int:
     """When the host ends what nothing inside has ended."""
+    spec = order.open_run.spec
     limits = spec.deadlines
-    return limits.agent_s + limits.verifier_s + spec.waits.max_wait_s + DEADLINE_SLACK_S
+    return limits.agent_s + limits.verifier_s + spec.waits.max_wait_s + order.deadline_slack_s
 
 
 class SandboxBox:
@@ -98,12 +95,12 @@ class SandboxBox:
         stop_soon: asyncio.Event,
         stop_now: asyncio.Event,
     ) -> int:
-        limit_s = deadline_s(self._order.open_run.spec)
+        limit_s = deadline_s(self._order)
         if await _first(waiting, stop_soon.wait(), stop_now.wait(), timeout_s=limit_s) is False:
             log.warning("the host's deadline of %d s has passed", limit_s)
             self.life.killed_at_deadline = True
         elif not waiting.done() and not stop_now.is_set():
-            await _first(waiting, stop_now.wait(), timeout_s=OBEY_S)
+            await _first(waiting, stop_now.wait(), timeout_s=self._order.obey_s)
         if waiting.done():
             return waiting.result()
         return await sandbox.end(waiting, grace_s=TERM_GRACE_S)

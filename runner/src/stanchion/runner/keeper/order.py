@@ -42,6 +42,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Where overlay and configuration of the sandbox live while it does."""
     sandbox_id: str
     rehearsal: RehearsalOrder | None = None
+    deadline_slack_s: int = 120
+    """Added to what the spec allows before the host ends the sandbox itself."""
+    obey_s: int = 60
+    """For a supervisor that was told to stop to stop its agent, flush and exit by itself."""
     broker_away_s: int = 120
     """A broker that is away for so long counts as lost."""
 
