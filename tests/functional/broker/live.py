@@ -73,6 +73,19 @@ def live_broker(
         process.wait(20)
 
 
+def command(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            sys.executable,
+            *("-m", "stanchion.broker", *arguments, "--state-dir", str(root / "state")),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+
+
 @dataclass
 class Enrolment:
     """An open attempt whose supervisor holds the lease."""

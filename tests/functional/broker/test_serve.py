@@ -1,8 +1,6 @@
 """The broker process from start to end, by its commands."""
 
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 
 from fakes.supervisor import Supervisor, ask
 from fakes.upstream import response, upstream
-from functional.broker.live import enrolled, live_broker
+from functional.broker.live import command, enrolled, live_broker
 from stanchion.protocol.control import Enrolled
 from stanchion.protocol.receipt import ExchangeEnd
 
@@ -29,36 +27,6 @@ allow_plain_http = true
 def root() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="st") as folder:
         yield Path(folder)
-
-
-def command(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [
-            sys.executable,
-            *("-m", "stanchion.broker", *arguments, "--state-dir", str(root / "state")),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=40,
-        check=False,
-    )
-
-
-def test_commands_of_a_running_and_of_an_absent_broker(root: Path) -> None:
-    assert command(root, "status").returncode == 5
-    with live_broker(root) as broker:
-        status = command(root, "status")
-        assert f"pid {broker.process.pid}" in status.stdout
-        key = command(root, "key")
-        assert key.stdout.strip() == broker.paths.public_key_file.read_text().strip()
-        second = command(root, "serve")
-        assert (second.returncode, "another broker" in second.stderr) == (1, True)
-        assert broker.paths.pid_file.read_text() == f"{broker.process.pid}\n"
-        stopped = command(root, "stop")
-        assert (stopped.returncode, stopped.stdout) == (0, f"broker {broker.process.pid} ended\n")
-        assert broker.process.wait(5) == 0
-        assert not broker.paths.admin_socket.exists()
-        assert not broker.paths.pid_file.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

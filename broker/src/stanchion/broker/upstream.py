@@ -86,6 +86,7 @@ class Upstream(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._response = ResponseHead(status=0)
         self._head_bytes = 0
+        self._unread_bytes = 0
         self._in_body = False
         self._early: list[bytes] = []
         self._on_body: Callable[[bytes], None] | None = None
@@ -130,17 +131,17 @@ class Upstream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._ending is not None:
             return
-        if not self._in_body:
-            self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._end(Ending.MALFORMED)
             return
-        if not self._in_body and self._head_bytes > MAX_HEAD_BYTES:
-            self._end(Ending.MALFORMED)
-            return
-        self._deliver()
+        if not self._in_body:
+            self._unread_bytes += len(data)  # a header that never ends is not told by the parser
+            if self._unread_bytes > MAX_HEAD_BYTES:
+                self._end(Ending.MALFORMED)
+        if self._ending is None:
+            self._deliver()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """A body without a length ends with the connection (RFC 9112, section 6.3)."""
@@ -155,11 +156,15 @@ class Upstream(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_body:  # else a trailer: dropped
-            self._response.headers.append((name.decode("latin-1"), value.decode("latin-1")))
+            self._head_bytes += len(name) + len(value)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._end(Ending.MALFORMED)
+            else:
+                self._response.headers.append((name.decode("latin-1"), value.decode("latin-1")))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
-        if 100 <= status < 200 and status != 101:
+        if self._ending is not None or (100 <= status < 200 and status != 101):
             return
         self._in_body = True
         self._response.status = status
