@@ -30,5 +30,6 @@ TRIALS = (
     Trial("kill group", "kill -9 0; sleep 5"),
     Trial("kill shim as user", "kill -9 1 || exit 8; sleep 5", uid=1000),
     Trial("stop shim as user", "kill -STOP 1 || exit 9; sleep 5", uid=1000),
+    Trial("break devices", "rm /dev/null && mkdir /dev/null && rm -rf /etc/passwd /bin/true"),
     Trial("after all that", "echo fine"),
 )  # fmt: skip

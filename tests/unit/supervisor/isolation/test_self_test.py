@@ -88,6 +88,11 @@ def test_it_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["writable"]
 
 
+def test_mount_points_are_the_fifth_field() -> None:
+    shown = "30 29 0:19 / / rw - overlay none rw\n40 30 0:19 /o /o\\040p rw - x y z\nshort\n\n"
+    assert self_test.mount_points(shown) == {"/", "/o p"}
+
+
 def test_a_link_on_the_way_is_not_pinned(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/proc")
     checks = self_test.run(hidden=(), pinned=[str(tmp_path / "link")], sockets=())

@@ -98,11 +98,12 @@ def start_harness(order: Order, checks: dict[str, bool]) -> int:
 
 
 def let_go_of_stdio() -> None:
-    """The agent's pipes are the agent's: here they would hide its closing them."""
-    null = os.open("/dev/null", os.O_RDWR)
+    """The agent's pipes are the agent's: here they would hide its closing them.
+
+    Closed and not replaced: an earlier agent may have left anything at /dev/null.
+    """
     for number in range(3):
-        os.dup2(null, number)
-    os.close(null)
+        os.close(number)
 
 
 def reap_until_ended(harness: int) -> int:
