@@ -1,5 +1,6 @@
 import asyncio
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 
 from fakes.attempt import Attempt, lay_out
 from fakes.fake_broker import FakeBroker
-from fakes.scripted_harness import ScriptedHarness
+from fakes.scripted_harness import ScriptedHarness, ScriptedSession
+from stanchion.harness_adapters.base import Plan, Settings
 from stanchion.protocol.control import StopOrder
 from stanchion.protocol.events import (
     AnswerFrozen,
@@ -38,7 +40,7 @@ from stanchion.protocol.evidence import (
     StopReason,
     WaitStatus,
 )
-from stanchion.protocol.launch import Deadlines, Effort, Limits, WatchdogLimits
+from stanchion.protocol.launch import Deadlines, Effort, Limits, WatchdogLimits, Workspace
 from stanchion.supervisor.control import EnrolError, Patience
 from stanchion.supervisor.run import Story, Timing
 from stanchion.supervisor.watch import Rhythm
@@ -266,6 +268,67 @@ async def test_the_launcher_s_term_is_a_cancellation_without_verification(tmp_pa
     assert claim.stop.reason is StopReason.CANCELLED
     assert claim.verifier is None
     assert claim.wait == WaitStatus(signal=15)
+
+
+async def test_a_cancellation_while_the_tests_run_ends_them(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path, test_script="echo begun; sleep 60")
+    async with FakeBroker(attempt.paths.run_dir) as broker, asyncio.TaskGroup() as tasks:
+        story = tasks.create_task(play(attempt, WORKS))
+        await broker.until(
+            lambda: [e for e in broker.of(OutputWritten) if e.stream is OutputStream.VERIFIER]
+        )
+        broker.send(StopOrder(stop=Stop(reason=StopReason.BUDGET, detail="no matter now")))
+        broker.send(StopOrder(stop=Stop(reason=StopReason.CANCELLED, detail="asked")))
+        assert await story
+    claim = told_by(broker)
+    assert claim.stop == Stop(reason=StopReason.CANCELLED, detail="asked")
+    assert claim.wait == WaitStatus(exit_code=0)
+    assert claim.verifier is not None
+    assert (claim.verifier.timed_out, claim.verifier.wait) == (False, None)
+
+
+async def test_an_order_before_the_start_keeps_the_harness_from_starting(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    harness = ScriptedHarness(WORKS)
+    stop = Stop(reason=StopReason.CANCELLED, detail="at once")
+    async with FakeBroker(attempt.paths.run_dir) as broker:
+        story = Story(find_adapter=lambda _: harness, paths=attempt.paths, timing=QUICK)
+        story.stop(stop)
+        assert await story.run()
+    claim = told_by(broker)
+    assert (claim.stop, claim.wait, claim.verifier) == (stop, None, None)
+    assert not broker.of(HarnessStarted)
+    assert not attempt.answer.exists()
+
+
+async def test_a_harness_that_cannot_be_executed_is_an_end_with_a_reason(tmp_path: Path) -> None:
+    workspace = Workspace(workdir=str(tmp_path / "work"), env={"TOO_LONG": "x" * 10_000_000})
+    attempt = lay_out(tmp_path, workspace=workspace)
+    async with FakeBroker(attempt.paths.run_dir) as broker:
+        assert await play(attempt, WORKS)
+    claim = told_by(broker)
+    assert (claim.refusal, claim.wait) == (None, None)
+    assert claim.wait_why is not None
+    assert "Argument list too long" in claim.wait_why
+
+
+async def test_a_supervisor_that_cannot_hide_its_folder_refuses(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+
+    class Saboteur(ScriptedHarness):
+        def session(self) -> ScriptedSession:
+            raise AssertionError("the harness must not start")
+
+        def plan(self, settings: Settings) -> Plan:
+            shutil.rmtree(attempt.paths.run_dir)
+            return super().plan(settings)
+
+    async with FakeBroker(attempt.paths.run_dir) as broker:
+        story = Story(find_adapter=lambda _: Saboteur(WORKS), paths=attempt.paths, timing=QUICK)
+        assert await story.run()
+    claim = told_by(broker)
+    assert claim.refusal is not None, claim
+    assert claim.refusal.id == "isolation_failed"
 
 
 async def test_a_deadline_stops_the_agent_and_the_tests_still_run(tmp_path: Path) -> None:

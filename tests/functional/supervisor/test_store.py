@@ -230,7 +230,9 @@ async def test_the_sensor_tells_new_rows_and_one_that_fails_goes_on(
         rows.extend(data(new))
         arrived.set()
 
-    sensor = StoreSensor(tail(path), on_rows, StoreRhythm(stamp_s=0.005, backstop_s=0.05))
+    sensor = StoreSensor(
+        tail(path), on_rows, StoreRhythm(stamp_s=0.005, idle_s=0.01, backstop_s=0.05)
+    )
     async with asyncio.TaskGroup() as tasks:
         watching = tasks.create_task(sensor.run(errors.append))
         for n in range(ROWS_A_LOOK * 2 + 1):

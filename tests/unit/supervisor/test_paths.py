@@ -32,4 +32,4 @@ def test_the_places_of_a_sandbox() -> None:
 
 def test_root_lives_in_root_and_others_in_a_home_of_their_own() -> None:
     assert Paths().home(0) == Path("/root")
-    assert Paths().home(1000) == Path("/home/agent-1000")
+    assert Paths().home(1000) == Paths().homes / "agent-1000"

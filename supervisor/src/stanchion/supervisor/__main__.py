@@ -4,6 +4,7 @@ import asyncio
 import ctypes
 import os
 import sys
+import traceback
 
 from stanchion.harness_adapters import registry
 from stanchion.supervisor.control import EnrolError
@@ -14,10 +15,16 @@ PR_SET_DUMPABLE = 4
 NO_CHANNEL = 70
 """Exit code where nobody could be told how the attempt ended (EX_SOFTWARE of sysexits.h)."""
 
+BROKEN = 1
+
 
 def main() -> None:
     """Run the attempt and leave at once: no thread and no exit handler may hold the sandbox."""
-    code = _attempt()
+    try:
+        code = _attempt()
+    except BaseException:  # noqa: BLE001 - a bug of ours; whatever it was, the sandbox must end
+        traceback.print_exc()
+        code = BROKEN
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

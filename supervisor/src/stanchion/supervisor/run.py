@@ -94,6 +94,8 @@ class Story:
         self._publish = self._control.publish
         self._watch: Watch | None = None
         self._stop: Stop | None = None
+        self._late_stop: Stop | None = None
+        """Counts also where the agent had ended by itself before."""
         self._pointless = asyncio.Event()
         """Set where no reward would count."""
         self._told = _Told()
@@ -216,7 +218,8 @@ class Story:
         """An order from outside: the broker's, its absence, or the launcher's."""
         if self._stop is None:
             self._stop = stop
-        if stop.reason in POINTLESS_TO_VERIFY:
+        if stop.reason in POINTLESS_TO_VERIFY and not self._pointless.is_set():
+            self._late_stop = stop
             self._pointless.set()
         if self._watch is not None:
             self._watch.order(stop)
@@ -240,11 +243,10 @@ class Story:
         told, end = self._told, self._told.end
         if end is None:
             return Claim(refusal=told.refusal, stop=self._stop, isolation=told.isolation)
-        late = self._stop if self._pointless.is_set() else None
         return Claim(
             wait=end.process.wait,
             wait_why=end.process.why,
-            stop=end.stop or late,
+            stop=end.stop or self._late_stop,
             killed_from_inside=end.process.killed_from_inside,
             session=end.session,
             answers=told.answers,

@@ -36,6 +36,12 @@ from stanchion.supervisor.sensors.vitals import own_rss_bytes, sample_tree
 from stanchion.supervisor.sensors.wire import wire_evidence
 from stanchion.supervisor.watchdog import State, Watchdog
 
+WHY = {
+    "rss_bytes": "no process could be read",
+    "progress_age_ms": "no progress yet",
+    "liveness_age_ms": "no sign of life yet",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
@@ -191,9 +197,16 @@ class Watch:
             self._ordered.set()
 
     async def _sample(self) -> None:
+        warned = False
         while True:
-            self._sample_once()
-            self._answers.look()
+            try:
+                self._sample_once()
+                self._answers.look()
+            except Exception as error:  # noqa: BLE001 - observing must never end the run
+                if not warned:
+                    warned = True
+                    detail = f"{type(error).__name__}: {error}"
+                    self._publish(Warned(what="vitals", detail=detail))
             await asyncio.sleep(self._rhythm.vitals_s)
 
     def _sample_once(self) -> None:
@@ -212,7 +225,11 @@ class Watch:
             requests=dog.liveness.requests,
             held_ms=dog.held_ms,
             waiting=dog.state is State.WAITING,
-            why=_why(rss=total_rss(samples), progress=dog.progress_age_ms),
+            why=_why(
+                rss_bytes=total_rss(samples),
+                progress_age_ms=dog.progress_age_ms,
+                liveness_age_ms=dog.liveness_age_ms,
+            ),
         )
         self._publish(VitalsSampled(vitals=gauges))
 
@@ -229,11 +246,6 @@ class Watch:
             self._publish(Warned(what="store", detail=detail))
 
 
-def _why(*, rss: int | None, progress: int | None) -> dict[str, str]:
+def _why(**gauges: int | None) -> dict[str, str]:
     """The reason for each gauge that is null."""
-    reasons = {}
-    if rss is None:
-        reasons["rss_bytes"] = "no process could be read"
-    if progress is None:
-        reasons["progress_age_ms"] = "no progress yet"
-    return reasons
+    return {name: WHY[name] for name, value in gauges.items() if value is None}

@@ -42,7 +42,10 @@ class StoreRhythm:
     """How often the store is looked at."""
 
     stamp_s: float = 0.1
-    backstop_s: float = 1.0
+    """Between two looks at the stamp while the log changes; doubled up to `idle_s` while not."""
+    idle_s: float = 0.4
+    backstop_s: float = 5.0
+    """Between two looks at the log itself where its stamp stands still."""
     stuck_s: float = 10.0
 
 
@@ -157,14 +160,17 @@ class StoreSensor:
     async def run(self, on_error: Callable[[Exception], None]) -> None:
         """Until cancelled, or until a look does not come back."""
         last: Stamp = None
-        since_look_s = 0.0
+        since_look_s, pause_s = 0.0, self._rhythm.stamp_s
         while not self.stuck:
             stamp = self._tail.stamp()
-            since_look_s += self._rhythm.stamp_s
+            pause_s = (
+                self._rhythm.stamp_s if stamp != last else min(pause_s * 2, self._rhythm.idle_s)
+            )
             if stamp is not None and (stamp != last or since_look_s >= self._rhythm.backstop_s):
                 last, since_look_s = stamp, 0.0
                 await self.read(on_error)
-            await asyncio.sleep(self._rhythm.stamp_s)
+            await asyncio.sleep(pause_s)
+            since_look_s += pause_s
 
     async def read(
         self, on_error: Callable[[Exception], None], *, writer_gone: bool = False
