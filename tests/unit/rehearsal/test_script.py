@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from stanchion.rehearsal.faults.kinds import KINDS, RedirectFault, StatusFault
 from stanchion.rehearsal.script import (
     BUILT_IN,
     Defaults,
@@ -36,6 +37,18 @@ name = "read"
 reasoning = "wait"
 pause = "forever"
 usage = false
+
+[[turn]]
+fault = {kind = "redirect", location = "/elsewhere"}
+
+[[turn]]
+text = "now"
+[turn.fault]
+kind = "status"
+status = 429
+times = 2
+retry_after = "Wed, 21 Oct 2015 07:28:00 GMT"
+headers = {x-should-retry = "true"}
 """
 
 
@@ -57,6 +70,16 @@ def test_every_field_of_a_script_arrives() -> None:
                 hold_s=2.0,
             ),
             Turn(reasoning="wait", pause="forever", usage=False),
+            Turn(fault=RedirectFault(location="/elsewhere")),
+            Turn(
+                text="now",
+                fault=StatusFault(
+                    status=429,
+                    times=2,
+                    retry_after="Wed, 21 Oct 2015 07:28:00 GMT",
+                    headers={"x-should-retry": "true"},
+                ),
+            ),
         ),
     )
 
@@ -97,7 +120,7 @@ TURN = "version = 1\n[[turn]]\n"
             "version = 1\n[[turn]]\ntext = 'a'\n[[turn]]\ntol = 1",
             (
                 "x: turn[1].tol is not a field of a script; the fields here are "
-                "reasoning, text, tool, finish, usage, gap_ms, hold_s, pause"
+                "reasoning, text, tool, finish, usage, gap_ms, hold_s, pause, fault"
             ),
         ),
         (
@@ -135,6 +158,31 @@ TURN = "version = 1\n[[turn]]\n"
                 "correct the field or leave it out"
             ),
         ),
+        (
+            TURN + "fault = {kind = 'boom'}",
+            (
+                "x: turn[0].fault.kind is 'boom', but the rule is: Invalid value 'boom'; "
+                f"write one of {', '.join(KINDS)}"
+            ),
+        ),
+        (
+            TURN + "fault = {status = 429}",
+            (f"x: turn[0].fault.kind is missing but required; write one of {', '.join(KINDS)}"),
+        ),
+        (
+            TURN + "fault = {kind = 'slow_headers', wait_s = 1, after = 2}",
+            (
+                "x: turn[0].fault.after is not a field of a script; "
+                "the fields here are kind, times, wait_s"
+            ),
+        ),
+        (
+            TURN + "fault = {kind = 'status', status = 200}",
+            (
+                "x: turn[0].fault.status is 200, but the rule is: Expected `int` >= 400; "
+                "write a number that the kind allows, such as 429 for status or 307 for redirect"
+            ),
+        ),
     ],
 )
 def test_a_wrong_script_is_refused_with_field_value_rule_and_remedy(
@@ -151,6 +199,19 @@ def test_a_wrong_script_is_refused_with_field_value_rule_and_remedy(
         ("usage = true", "x: turn[0].usage is true, which names no counts"),
         ("pause = 'forever'\ntext = 'a'", 'x: turn[0].pause is "forever", so its text'),
         ("pause = 'forever'\n[[turn.tool]]\nname = 'a'", 'x: turn[0].pause is "forever"'),
+        (
+            "pause = 'forever'\nfault = {kind = 'length'}",
+            'x: turn[0].fault stands beside pause = "forever"',
+        ),
+        (
+            "text = 'a'\nfault = {kind = 'status', status = 400, headers = {Connection = 'x'}}",
+            "x: turn[0].fault.headers has 'Connection', which the body itself decides",
+        ),
+        (
+            "fault = {kind = 'status', status = 400, times = 1}",
+            "x: turn[0] is empty, but a turn must answer something",
+        ),
+        ("fault = {kind = 'cut'}", "x: turn[0] is empty, but a turn must answer something"),
         ("gap_ms = 1", "x: turn[0] is empty, but a turn must answer something"),
     ],
 )

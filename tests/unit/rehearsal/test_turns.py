@@ -1,5 +1,6 @@
 import pytest
 
+from stanchion.rehearsal.faults.kinds import LengthFault
 from stanchion.rehearsal.script import Defaults, Script, ToolCall, Turn, Usage
 from stanchion.rehearsal.turns import ALL_DONE, Answer, Asked, Refusal, choose
 
@@ -22,6 +23,7 @@ def asked(*, turns_taken: int = 0, tools: tuple[str, ...] = ("bash", "read")) ->
         tools=tools,
         turns_taken=turns_taken,
         body_bytes=401,
+        conversation="c",
     )
 
 
@@ -45,6 +47,14 @@ def test_a_turn_overrides_the_defaults() -> None:
     second = answer(turns_taken=1)
     assert (second.gap_ms, second.hold_s, second.finish) == (0, 1.5, "length")
     assert answer(turns_taken=0).gap_ms == 3
+
+
+def test_a_turn_brings_its_fault_and_a_side_request_none() -> None:
+    script = Script(version=1, turn=(Turn(text="a", fault=LengthFault(times=2)),))
+    chosen, side = choose(script, asked()), choose(script, asked(tools=()))
+    assert isinstance(chosen, Answer)
+    assert isinstance(side, Answer)
+    assert (chosen.fault, side.fault) == (LengthFault(times=2), None)
 
 
 @pytest.mark.parametrize("taken", [3, 4, 100])

@@ -24,6 +24,8 @@ def test_a_request_that_broke_off_leaves_unknowns_and_no_zeros() -> None:
         "max_tokens": None,
         "max_completion_tokens": None,
         "reasoning_effort": None,
+        "thinking_type": None,
+        "thinking_budget_tokens": None,
         "stream": None,
         "tools": None,
         "body_sha256": None,
@@ -33,6 +35,7 @@ def test_a_request_that_broke_off_leaves_unknowns_and_no_zeros() -> None:
         "complete": False,
         "client_gone": False,
         "key_ok": None,
+        "fault": None,
     }
 
 
@@ -46,11 +49,15 @@ def test_a_full_exchange_is_witnessed_by_digest_never_by_content() -> None:
         tools=("bash",),
         turns_taken=1,
         body_bytes=20,
+        conversation="c",
         max_tokens=64_000,
         max_completion_tokens="odd",
         reasoning_effort="max",
+        thinking_type="enabled",
+        thinking_budget_tokens=16_000,
     )
     seen.turn, seen.status, seen.key_ok, seen.complete = 1, 200, True, True
+    seen.fault = "stall"
     seen.sent(b"data: one\n\n")
     seen.sent(b"data: two\n\n")
     raw = seen.line()
@@ -61,5 +68,7 @@ def test_a_full_exchange_is_witnessed_by_digest_never_by_content() -> None:
     assert (line["body_bytes"], line["response_bytes"]) == (20, 22)
     assert (line["max_tokens"], line["max_completion_tokens"]) == (64_000, "odd")
     assert (line["model"], line["turn"], line["reasoning_effort"]) == ("m", 1, "max")
+    assert (line["thinking_type"], line["thinking_budget_tokens"]) == ("enabled", 16_000)
+    assert line["fault"] == "stall"
     assert (line["tools"], line["stream"], line["key_ok"]) == (["bash"], True, True)
     assert (line["complete"], line["client_gone"], line["status"]) == (True, False, 200)

@@ -13,6 +13,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from stanchion.rehearsal.faults import kinds, rules
+from stanchion.rehearsal.faults.kinds import Fault
+
 GapMs = Annotated[int, msgspec.Meta(ge=0, le=60_000)]
 Tokens = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -52,6 +55,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Wait before the first byte of the answer, headers included."""
     pause: Literal["forever"] | None = None
     """Send headers and reasoning, then nothing more until the client goes away."""
+    fault: Fault | None = None
+    """What goes wrong with this turn."""
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,6 +94,13 @@ _REMEDIES: Mapping[str, str] = {
     "tool": "write each call as a [[turn.tool]] table with name and arguments",
     "name": 'write the tool\'s name as the harness offers it, such as name = "bash"',
     "arguments": 'write a table, such as arguments = {command = "ls"}',
+    "fault": 'write a table, such as fault = {kind = "status", status = 429, times = 1}',
+    "kind": f"write one of {', '.join(kinds.KINDS)}",
+    "times": "write a whole number from 1, or leave it out for every request",
+    "status": "write a number that the kind allows, such as 429 for status or 307 for redirect",
+    "location": 'write the address, such as location = "http://127.0.0.1:9/elsewhere"',
+    "wait_s": "write seconds from 0 to 86400, such as wait_s = 2.5",
+    "retry_after": "write whole seconds, or an HTTP date as text, such as retry_after = 2",
 }
 _UNKNOWN_FIELD = re.compile(r"^Object contains unknown field `(?P<field>[^`]*)`$")
 _MISSING_FIELD = re.compile(r"^Object missing required field `(?P<field>[^`]*)`$")
@@ -144,7 +156,15 @@ def _contradiction(turn: Turn) -> str | None:
             '.pause is "forever", so its text and tools would never be sent; '
             "keep only reasoning in this turn"
         )
-    if not (turn.reasoning or turn.text or turn.tool or turn.pause or turn.finish):
+    if turn.pause and turn.fault:
+        return (
+            '.fault stands beside pause = "forever", so one would hide the other; '
+            'keep one, or write fault = {kind = "stall", after = N}'
+        )
+    if turn.fault and (problem := rules.problem(turn.fault)):
+        return f".fault{problem}"
+    replaced = isinstance(turn.fault, kinds.REPLACES_THE_ANSWER) and turn.fault.times is None
+    if not (turn.reasoning or turn.text or turn.tool or turn.pause or turn.finish or replaced):
         return (
             " is empty, but a turn must answer something; give it reasoning, text or a tool, "
             "or a finish if an empty answer is meant"
@@ -158,13 +178,20 @@ def _explain(message: str, raw: dict[str, object]) -> str:
     path = path.removesuffix("`").removeprefix(".")
     last = next((key for key in reversed(re.findall(r"[A-Za-z_]+", path)) if key), "")
     if unknown := _UNKNOWN_FIELD.match(rule):
-        known = ", ".join(_LEVELS[last].__struct_fields__)
+        known = ", ".join(_known_fields(last, _lookup(raw, path)))
         field = _join(path, unknown["field"])
         return f"{field} is not a field of a script; the fields here are {known}"
     if missing := _MISSING_FIELD.match(rule):
         field = missing["field"]
         return f"{_join(path, field)} is missing but required; {_remedy(field)}"
     return f"{path} is {_show(_lookup(raw, path))}, but the rule is: {rule}; {_remedy(last)}"
+
+
+def _known_fields(level: str, value: object) -> tuple[str, ...]:
+    if level != "fault":
+        return _LEVELS[level].__struct_fields__
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return ("kind", *kinds.KINDS[str(kind)].__struct_fields__)
 
 
 def _join(path: str, field: str) -> str:

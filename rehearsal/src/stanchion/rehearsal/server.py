@@ -9,26 +9,29 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
-from typing import NoReturn
 
 from aiohttp import web
 
-from stanchion.rehearsal.dialects import openai_chat
+from stanchion.rehearsal.delivery import deliver
+from stanchion.rehearsal.dialects import anthropic_messages, openai_chat
 from stanchion.rehearsal.dialects.reply import Dialect, Identity, Reply
+from stanchion.rehearsal.faults.kinds import kind_of
+from stanchion.rehearsal.faults.replies import Scene, play
+from stanchion.rehearsal.faults.tally import Tally
 from stanchion.rehearsal.script import Script
-from stanchion.rehearsal.turns import Refusal, choose
+from stanchion.rehearsal.turns import Answer, Asked, Refusal, choose
 from stanchion.rehearsal.witness import Exchange
 
-CHAT_DIALECTS: dict[str, Dialect] = {"/v1/chat/completions": openai_chat}
+COUNT_PATH = "/v1/messages/count_tokens"
 MODELS_PATH = "/v1/models"
-ROUTES = (*(("POST", path) for path in CHAT_DIALECTS), ("GET", MODELS_PATH))
+DIALECTS: dict[str, Dialect] = {
+    "/v1/chat/completions": openai_chat,
+    "/v1/messages": anthropic_messages,
+    COUNT_PATH: anthropic_messages,
+}
+ROUTES = (*(("POST", path) for path in DIALECTS), ("GET", MODELS_PATH))
 BODY_LIMIT_BYTES = 64 * 1024 * 1024
 
-WRONG_KEY = Refusal(
-    status=401,
-    message="Incorrect API key provided. Send the rehearsal's key as Authorization: Bearer KEY.",
-    code="invalid_api_key",
-)
 BODY_TOO_LARGE = Refusal(
     status=413, message=f"the body is larger than {BODY_LIMIT_BYTES} bytes; send a smaller one"
 )
@@ -43,6 +46,7 @@ class RehearsalServer:
         self._script = script
         self._key = key
         self._witness = witness
+        self._tally = Tally()
         self.stopping = False
         """Set before the connections are closed, so that our end is not taken for the client's."""
 
@@ -53,16 +57,17 @@ class RehearsalServer:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         identity = Identity(token=secrets.token_hex(16), created_s=int(time.time()))
+        dialect = _dialect(request)
         exchange = Exchange(
             at_ms=time.time_ns() // 1_000_000,
-            request_id=f"req_{identity.token}",
+            request_id=identity.request_id,
             method=request.method,
             path=request.path,
         )
         try:
-            reply, hold_s = await self._decide(request, exchange, identity)
+            reply, hold_s = await self._decide(request, exchange, dialect, identity)
             await asyncio.sleep(hold_s)
-            return await _send(request, exchange, reply)
+            return await deliver(request, exchange, reply, dialect.REQUEST_ID_HEADER)
         except (asyncio.CancelledError, ConnectionError):
             exchange.client_gone = not self.stopping
             raise
@@ -70,72 +75,71 @@ class RehearsalServer:
             self._witness(exchange.line())
 
     async def _decide(
-        self, request: web.Request, exchange: Exchange, identity: Identity
+        self, request: web.Request, exchange: Exchange, dialect: Dialect, identity: Identity
     ) -> tuple[Reply, float]:
         """The reply, and the seconds to hold it back."""
-        dialect = CHAT_DIALECTS.get(request.path, openai_chat)
-        if refusal := await self._not_admitted(request, exchange):
-            return dialect.refuse(refusal), 0.0
-        if (request.method, request.path) == ("GET", MODELS_PATH):
-            return openai_chat.models(identity.created_s), 0.0
-        asked = dialect.understand(exchange.body or b"")
+        if refusal := await self._not_admitted(request, exchange, dialect):
+            return dialect.refuse(refusal, identity), 0.0
+        if request.path == MODELS_PATH:
+            return dialect.models(identity.created_s), 0.0
+        body = exchange.body or b""
+        counting = request.path == COUNT_PATH
+        asked = anthropic_messages.understand_count(body) if counting else dialect.understand(body)
         if isinstance(asked, Refusal):
-            return dialect.refuse(asked), 0.0
+            return dialect.refuse(asked, identity), 0.0
         exchange.asked = asked
+        if counting:
+            return anthropic_messages.counted(asked), 0.0
         choice = choose(self._script, asked)
         exchange.turn = choice.turn
         if isinstance(choice, Refusal):
-            return dialect.refuse(choice), 0.0
-        return dialect.render(asked, choice, identity), choice.hold_s
+            return dialect.refuse(choice, identity), 0.0
+        scene = Scene(
+            dialect=dialect,
+            asked=asked,
+            identity=identity,
+            key=_sayable(dialect.presented_key(request.headers)),
+        )
+        return self._play(exchange, choice, asked, scene)
 
-    async def _not_admitted(self, request: web.Request, exchange: Exchange) -> Refusal | None:
+    def _play(
+        self, exchange: Exchange, answer: Answer, asked: Asked, scene: Scene
+    ) -> tuple[Reply, float]:
+        fault = self._tally.due(answer.fault, turn=answer.turn, conversation=asked.conversation)
+        exchange.fault = kind_of(fault) if fault else None
+        return play(answer, fault, scene)
+
+    async def _not_admitted(
+        self, request: web.Request, exchange: Exchange, dialect: Dialect
+    ) -> Refusal | None:
         try:
             exchange.body = await request.read()
         except web.HTTPRequestEntityTooLarge:
             return BODY_TOO_LARGE
-        exchange.key_ok = self._key_ok(request.headers.get("Authorization", ""))
+        exchange.key_ok = self._key_ok(dialect.presented_key(request.headers))
         if exchange.key_ok is False:
-            return WRONG_KEY
+            return dialect.WRONG_KEY
         if (request.method, request.path) not in ROUTES:
             return _unknown_url(request)
         return None
 
-    def _key_ok(self, authorization: str) -> bool | None:
+    def _key_ok(self, presented: str | None) -> bool | None:
         if self._key is None:
             return None
         return hmac.compare_digest(
-            authorization.encode(errors="surrogateescape"), f"Bearer {self._key}".encode()
+            (presented or "").encode(errors="surrogateescape"), self._key.encode()
         )
 
 
-async def _send(request: web.Request, exchange: Exchange, reply: Reply) -> web.StreamResponse:
-    response = web.StreamResponse(
-        status=reply.status,
-        headers={
-            "Content-Type": reply.content_type,
-            "Cache-Control": "no-cache",
-            "x-request-id": exchange.request_id,
-        },
-    )
-    if reply.sized:
-        response.content_length = sum(len(piece.data) for piece in reply.pieces)
-    await response.prepare(request)
-    exchange.status = reply.status
-    for piece in reply.pieces if request.method != "HEAD" else ():
-        if piece.delay_ms:
-            await asyncio.sleep(piece.delay_ms / 1000)
-        await response.write(piece.data)
-        exchange.sent(piece.data)
-    if not reply.ends:
-        await _until_cancelled()
-    await response.write_eof()
-    exchange.complete = True
-    return response
+def _dialect(request: web.Request) -> Dialect:
+    """By the path; where that is shared or unknown, by the header that Anthropic demands."""
+    other = anthropic_messages if "anthropic-version" in request.headers else openai_chat
+    return DIALECTS.get(request.path, other)
 
 
-async def _until_cancelled() -> NoReturn:
-    while True:
-        await asyncio.Event().wait()
+def _sayable(key: str | None) -> str:
+    """A key that can stand in a header and in JSON as it is; empty for any other."""
+    return key if key and all("!" <= letter <= "~" for letter in key) else ""
 
 
 def _unknown_url(request: web.Request) -> Refusal:

@@ -6,7 +6,9 @@ a dialect's wire format: a dialect hands in what was asked and renders what come
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
+from stanchion.rehearsal.faults.kinds import Fault
 from stanchion.rehearsal.script import Script, ToolCall, Turn, Usage
 
 BYTES_PER_TOKEN = 4
@@ -27,10 +29,23 @@ class Asked:
     tools: tuple[str, ...]
     turns_taken: int
     body_bytes: int
+    conversation: str
+    """Digest of the messages: the same for a retry, whatever else changed in the request."""
     max_tokens: object = None
     max_completion_tokens: object = None
     reasoning_effort: object = None
-    """The last three are for the witness: whatever stood there, None if nothing did."""
+    thinking_type: object = None
+    thinking_budget_tokens: object = None
+    """The last five are for the witness: whatever stood there, None if nothing did."""
+
+
+class Ending(StrEnum):
+    """How much of its ending an answer has."""
+
+    WHOLE = "whole"
+    MARKER = "marker"
+    """The dialect's end marker, without the reason before it."""
+    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +62,11 @@ class Answer:
     gap_ms: int
     hold_s: float
     paused: bool
+    fault: Fault | None = None
+    """What the script wants to go wrong, which may be over by this request."""
+    echo: tuple[str, ...] = ()
+    """Text after the text, each part as one delta."""
+    ending: Ending = Ending.WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +75,8 @@ class Refusal:
 
     status: int
     message: str
-    kind: str = "invalid_request_error"
+    kind: str | None = None
+    """None: the dialect's own word for the status."""
     param: str | None = None
     code: str | None = None
     turn: int | None = None
@@ -90,6 +111,7 @@ def _answer(
         gap_ms=gap_ms if turn.gap_ms is None else turn.gap_ms,
         hold_s=turn.hold_s,
         paused=turn.pause is not None,
+        fault=turn.fault,
     )
 
 
@@ -119,13 +141,14 @@ def _usage(turn: Turn, asked: Asked) -> Usage | None:
     if turn.usage is False:
         return None
     said = turn.text + "".join(f"{call.name}{call.arguments}" for call in turn.tool)
-    reasoning_tokens = _tokens(len(turn.reasoning.encode()))
+    reasoning_tokens = tokens(len(turn.reasoning.encode()))
     return Usage(
-        prompt_tokens=_tokens(asked.body_bytes),
-        completion_tokens=reasoning_tokens + _tokens(len(said.encode())),
+        prompt_tokens=tokens(asked.body_bytes),
+        completion_tokens=reasoning_tokens + tokens(len(said.encode())),
         reasoning_tokens=reasoning_tokens,
     )
 
 
-def _tokens(size_bytes: int) -> int:
+def tokens(size_bytes: int) -> int:
+    """A plausible count for so many bytes of text."""
     return -(-size_bytes // BYTES_PER_TOKEN)

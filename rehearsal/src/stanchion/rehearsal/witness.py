@@ -28,6 +28,9 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: object
     max_completion_tokens: object
     reasoning_effort: object
+    """The effort word, wherever the dialect has it."""
+    thinking_type: object
+    thinking_budget_tokens: object
     stream: bool | None
     tools: tuple[str, ...] | None
     body_sha256: str | None
@@ -39,6 +42,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     client_gone: bool
     key_ok: bool | None
     """None: any key is accepted."""
+    fault: str | None
+    """The kind of the fault that this request met; None if it was served as the turn stands."""
 
 
 @dataclass(slots=True)
@@ -50,6 +55,7 @@ class Exchange:
     method: str
     path: str
     key_ok: bool | None = None
+    fault: str | None = None
     body: bytes | None = None
     asked: Asked | None = None
     turn: int | None = None
@@ -78,6 +84,8 @@ class Exchange:
             max_tokens=asked.max_tokens if asked else None,
             max_completion_tokens=asked.max_completion_tokens if asked else None,
             reasoning_effort=asked.reasoning_effort if asked else None,
+            thinking_type=asked.thinking_type if asked else None,
+            thinking_budget_tokens=asked.thinking_budget_tokens if asked else None,
             stream=asked.stream if asked else None,
             tools=asked.tools if asked else None,
             body_sha256=None if self.body is None else hashlib.sha256(self.body).hexdigest(),
@@ -87,5 +95,6 @@ class Exchange:
             complete=self.complete,
             client_gone=self.client_gone,
             key_ok=self.key_ok,
+            fault=self.fault,
         )
         return msgspec.json.encode(sighting) + b"\n"

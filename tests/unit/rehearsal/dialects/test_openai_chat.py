@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stanchion.rehearsal.dialects import openai_chat
-from stanchion.rehearsal.dialects.reply import Identity, Reply
+from stanchion.rehearsal.dialects.building import digest
+from stanchion.rehearsal.dialects.reply import End, Identity, Reply
 from stanchion.rehearsal.script import ToolCall, Usage
-from stanchion.rehearsal.turns import Answer, Asked, Refusal
+from stanchion.rehearsal.turns import Answer, Asked, Ending, Refusal
 
 IDENTITY = Identity(token="0123456789abcdef0123456789abcdef", created_s=1_700_000_000)
 HEAD = {
@@ -89,6 +90,7 @@ def test_a_request_is_understood() -> None:
         tools=("bash",),
         turns_taken=0,
         body_bytes=len(raw),
+        conversation=digest([{"role": "user", "content": "go"}]),
         max_tokens=64_000,
         max_completion_tokens=None,
         reasoning_effort="max",
@@ -140,7 +142,7 @@ def test_a_request_that_no_provider_would_take_is_refused(
 def test_text_streams_as_role_then_deltas_then_finish_then_done() -> None:
     reply = openai_chat.render(STREAM, answer(reasoning="one two three four", text="hi"), IDENTITY)
     assert (reply.status, reply.content_type) == (200, "text/event-stream; charset=utf-8")
-    assert (reply.ends, reply.sized) == (True, False)
+    assert (reply.end, reply.size_bytes) == (End.CLEAN, None)
     choices = [
         ({"role": "assistant", "content": ""}, None),
         ({"reasoning_content": "one two three "}, None),
@@ -229,9 +231,9 @@ def test_a_paused_turn_stops_after_its_reasoning() -> None:
         {"role": "assistant", "content": ""},
         {"reasoning_content": "thinking"},
     ]
-    assert not reply.ends
+    assert reply.end is End.SILENT
     whole = openai_chat.render(WHOLE, paused, IDENTITY)
-    assert (whole.pieces, whole.ends, whole.sized) == ((), False, False)
+    assert (whole.pieces, whole.end, whole.size_bytes) == ((), End.SILENT, None)
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter", "anything"])
@@ -245,7 +247,8 @@ def test_the_scripts_finish_is_sent_verbatim(finish: str) -> None:
 def test_a_request_without_stream_gets_one_object() -> None:
     full = answer(reasoning="why", text="hi", calls=(CALL,))
     reply = openai_chat.render(WHOLE, full, IDENTITY)
-    assert (reply.content_type, reply.sized, len(reply.pieces)) == ("application/json", True, 1)
+    assert (reply.content_type, len(reply.pieces)) == ("application/json", 1)
+    assert reply.size_bytes == len(reply.pieces[0].data)
     document = json.loads(reply.pieces[0].data)
     arguments = document["choices"][0]["message"]["tool_calls"][0]["function"].pop("arguments")
     assert json.loads(arguments) == CALL.arguments
@@ -293,8 +296,9 @@ def test_one_object_leaves_out_what_the_turn_has_not() -> None:
 
 def test_an_error_has_openais_envelope() -> None:
     refusal = Refusal(status=401, message="no", code="invalid_api_key")
-    reply = openai_chat.refuse(refusal)
-    assert (reply.status, reply.content_type, reply.sized) == (401, "application/json", True)
+    reply = openai_chat.refuse(refusal, IDENTITY)
+    assert (reply.status, reply.content_type) == (401, "application/json")
+    assert reply.size_bytes == len(reply.pieces[0].data)
     assert json.loads(reply.pieces[0].data) == {
         "error": {
             "message": "no",
@@ -303,6 +307,66 @@ def test_an_error_has_openais_envelope() -> None:
             "code": "invalid_api_key",
         }
     }
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code"),
+    [
+        (400, "invalid_request_error", None),
+        (429, "requests", "rate_limit_exceeded"),
+        (500, "server_error", None),
+        (503, "server_error", None),
+    ],
+)
+def test_an_error_is_named_by_its_status_unless_it_has_a_name(
+    status: int, kind: str, code: str | None
+) -> None:
+    plain = openai_chat.refuse(Refusal(status=status, message="no"), IDENTITY)
+    error = json.loads(plain.pieces[0].data)["error"]
+    assert (error["type"], error["code"]) == (kind, code)
+    named = Refusal(status=status, message="no", kind="insufficient_quota", code="quota")
+    event = openai_chat.error_event(named)
+    assert event.startswith(b"data: ")
+    assert event.endswith(b"\n\n")
+    error = json.loads(event[6:])["error"]
+    assert (error["type"], error["code"]) == ("insufficient_quota", "quota")
+
+
+@pytest.mark.parametrize(
+    ("headers", "key"),
+    [
+        ({"Authorization": "Bearer k"}, "k"),
+        ({"Authorization": "k"}, None),
+        ({"x-api-key": "k"}, None),
+        ({}, None),
+    ],
+)
+def test_the_key_is_the_bearer_token(headers: dict[str, str], key: str | None) -> None:
+    assert openai_chat.presented_key(headers) == key
+
+
+@pytest.mark.parametrize(("ending", "last"), [(Ending.MARKER, "[DONE]"), (Ending.NOTHING, "hi")])
+def test_an_ending_may_be_missing(ending: Ending, last: str) -> None:
+    said = answer(text="hi", ending=ending)
+    sent = events(openai_chat.render(STREAM_WITH_USAGE, said, IDENTITY))
+    assert last in str(sent[-1])
+    assert all(event == "[DONE]" or event["usage"] is None for event in sent)
+    assert all(
+        choice["finish_reason"] is None
+        for event in sent
+        if event != "[DONE]"
+        for choice in event["choices"]
+    )
+    document = json.loads(openai_chat.render(WHOLE, said, IDENTITY).pieces[0].data)
+    assert document["choices"][0]["finish_reason"] is None
+
+
+def test_what_is_echoed_follows_the_text_in_deltas_of_its_own() -> None:
+    said = answer(text="hi", echo=("a b c d", "e"))
+    sent = deltas(openai_chat.render(STREAM, said, IDENTITY))
+    assert [delta.get("content") for delta in sent] == ["", "hi", "a b c d", "e", None]
+    document = json.loads(openai_chat.render(WHOLE, said, IDENTITY).pieces[0].data)
+    assert document["choices"][0]["message"]["content"] == "hia b c de"
 
 
 def test_the_model_list_has_one_model() -> None:

@@ -2,20 +2,26 @@ import dataclasses
 
 import pytest
 
-from stanchion.rehearsal.dialects import openai_chat
-from stanchion.rehearsal.dialects.reply import Dialect, Piece, Reply
+from stanchion.rehearsal.dialects import anthropic_messages, openai_chat
+from stanchion.rehearsal.dialects.reply import Dialect, End, Identity, Piece, Reply
 
 
-def test_a_dialect_module_has_the_functions_of_the_protocol() -> None:
-    dialect: Dialect = openai_chat
-    for name in ("understand", "render", "refuse"):
+@pytest.mark.parametrize("dialect", [openai_chat, anthropic_messages])
+def test_a_dialect_module_has_the_members_of_the_protocol(dialect: Dialect) -> None:
+    for name in ("presented_key", "understand", "render", "refuse", "error_event", "models"):
         assert callable(getattr(dialect, name))
+    assert dialect.REQUEST_ID_HEADER.endswith("request-id")
+    assert dialect.WRONG_KEY.status == 401
 
 
 def test_a_reply_ends_and_is_chunked_unless_said_otherwise() -> None:
     reply = Reply(status=200, content_type="text/plain", pieces=(Piece(delay_ms=0, data=b"a"),))
-    assert reply.ends
-    assert not reply.sized
+    assert reply.end is End.CLEAN
+    assert (reply.size_bytes, reply.drip, reply.headers) == (None, None, ())
+
+
+def test_the_request_id_is_made_from_the_token() -> None:
+    assert Identity(token="ab12", created_s=0).request_id == "req_ab12"
 
 
 def test_a_reply_cannot_be_changed_on_its_way_to_the_wire() -> None:

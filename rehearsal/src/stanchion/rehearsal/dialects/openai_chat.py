@@ -5,53 +5,56 @@ chunk object"); `reasoning_content` is the field that DeepSeek documents and vLL
 decides every byte of an answer and must never send one.
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from stanchion.rehearsal.dialects.reply import Identity, Piece, Reply
+from stanchion.rehearsal.dialects.building import (
+    Json,
+    argument_fragments,
+    arguments_text,
+    bearer_key,
+    digest,
+    field_of,
+    paced,
+    read_request,
+    roles_after_first_user,
+    whole,
+    word_groups,
+)
+from stanchion.rehearsal.dialects.reply import EVENT_STREAM, JSON, End, Identity, Reply
 from stanchion.rehearsal.script import ToolCall, Usage
-from stanchion.rehearsal.turns import Answer, Asked, Refusal
+from stanchion.rehearsal.turns import Answer, Asked, Ending, Refusal
 
-JSON = "application/json"
-EVENT_STREAM = "text/event-stream; charset=utf-8"
 MODEL_ID = "rehearsal"
 FINGERPRINT = "fp_rehearsal"
+REQUEST_ID_HEADER = "x-request-id"
+WRONG_KEY = Refusal(
+    status=401,
+    message="Incorrect API key provided. Send the rehearsal's key as Authorization: Bearer KEY.",
+    code="invalid_api_key",
+)
+DONE = b"data: [DONE]\n\n"
 
-_WORDS = re.compile(r"(?:\s*\S+){1,3}\s*|\s+")
-_FRAGMENT_CHARACTERS = 24
 
-Json = dict[str, object]
+def presented_key(headers: Mapping[str, str]) -> str | None:
+    return bearer_key(headers)
 
 
 def understand(body: bytes) -> Asked | Refusal:
     """Read a request as leniently as a provider does; only what must be right is checked."""
-    try:
-        raw = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Refusal(status=400, message=f"the body is not JSON ({error}); send a JSON object")
-    if not isinstance(raw, dict):
-        return Refusal(status=400, message="the body is not a JSON object; send one")
-    model, messages = raw.get("model"), raw.get("messages")
-    if not isinstance(model, str) or not model:
-        return Refusal(
-            status=400, message="model must be a non-empty string; name any model", param="model"
-        )
-    if not isinstance(messages, list) or not messages:
-        return Refusal(
-            status=400,
-            message="messages must be a non-empty array; send the conversation",
-            param="messages",
-        )
-    options = raw.get("stream_options")
+    raw = read_request(body)
+    if isinstance(raw, Refusal):
+        return raw
+    include_usage = field_of(raw.get("stream_options"), "include_usage")
     return Asked(
-        model=model,
+        model=str(raw["model"]),
         stream=raw.get("stream") is True,
-        include_usage=isinstance(options, dict) and options.get("include_usage") is True,
+        include_usage=include_usage is True,
         tools=_tool_names(raw.get("tools")),
-        turns_taken=_turns_taken(messages),
+        turns_taken=roles_after_first_user(raw["messages"]).count("assistant"),
         body_bytes=len(body),
+        conversation=digest(raw["messages"]),
         max_tokens=raw.get("max_tokens"),
         max_completion_tokens=raw.get("max_completion_tokens"),
         reasoning_effort=raw.get("reasoning_effort"),
@@ -64,54 +67,51 @@ def render(asked: Asked, answer: Answer, identity: Identity) -> Reply:
         return Reply(
             status=200,
             content_type=EVENT_STREAM,
-            pieces=tuple(_paced(_events(asked, answer, identity), answer.gap_ms)),
-            ends=not answer.paused,
+            pieces=paced(_events(asked, answer, identity), answer.gap_ms),
+            end=End.SILENT if answer.paused else End.CLEAN,
         )
     if answer.paused:
-        return Reply(status=200, content_type=JSON, pieces=(), ends=False)
-    return _sized(200, _completion(asked, answer, identity))
+        return Reply(status=200, content_type=JSON, pieces=(), end=End.SILENT)
+    return whole(200, _completion(asked, answer, identity))
 
 
-def refuse(refusal: Refusal) -> Reply:
+def refuse(refusal: Refusal, _identity: Identity) -> Reply:
     """An error in OpenAI's envelope."""
-    error = {
-        "message": refusal.message,
-        "type": refusal.kind,
-        "param": refusal.param,
-        "code": refusal.code,
-    }
-    return _sized(refusal.status, {"error": error})
+    return whole(refusal.status, _error(refusal))
+
+
+def error_event(refusal: Refusal) -> bytes:
+    """The same object as a chunk of a stream, as OpenRouter and vLLM send it."""
+    return _event(_error(refusal))
 
 
 def models(created_s: int) -> Reply:
     """The answer to GET /v1/models. Requests may name any other model as well."""
     model = {"id": MODEL_ID, "object": "model", "created": created_s, "owned_by": "rehearsal"}
-    return _sized(200, {"object": "list", "data": [model]})
+    return whole(200, {"object": "list", "data": [model]})
 
 
-def _sized(status: int, document: Json) -> Reply:
-    piece = Piece(delay_ms=0, data=msgspec.json.encode(document))
-    return Reply(status=status, content_type=JSON, pieces=(piece,), sized=True)
+def _error(refusal: Refusal) -> Json:
+    error = {
+        "message": refusal.message,
+        "type": refusal.kind or _error_type(refusal.status),
+        "param": refusal.param,
+        "code": refusal.code or ("rate_limit_exceeded" if refusal.status == 429 else None),
+    }
+    return {"error": error}
+
+
+def _error_type(status: int) -> str:
+    if status == 429:
+        return "requests"
+    return "server_error" if status >= 500 else "invalid_request_error"
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:
     if not isinstance(tools, list):
         return ()
-    functions = (tool.get("function") for tool in tools if isinstance(tool, dict))
-    names = (function.get("name") for function in functions if isinstance(function, dict))
+    names = (field_of(field_of(tool, "function"), "name") for tool in tools)
     return tuple(name for name in names if isinstance(name, str))
-
-
-def _turns_taken(messages: list[object]) -> int:
-    roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
-    if "user" not in roles:
-        return 0
-    return roles[roles.index("user") :].count("assistant")
-
-
-def _paced(events: Iterator[bytes], gap_ms: int) -> Iterator[Piece]:
-    for index, data in enumerate(events):
-        yield Piece(delay_ms=gap_ms if index else 0, data=data)
 
 
 def _events(asked: Asked, answer: Answer, identity: Identity) -> Iterator[bytes]:
@@ -124,19 +124,21 @@ def _events(asked: Asked, answer: Answer, identity: Identity) -> Iterator[bytes]
         return _event({**head, "choices": [choice], **tail})
 
     yield event({"role": "assistant", "content": None if answer.calls else ""})
-    for part in _word_groups(answer.reasoning):
+    for part in word_groups(answer.reasoning):
         yield event({"reasoning_content": part})
     if answer.paused:
         return
-    for part in _word_groups(answer.text):
+    for part in (*word_groups(answer.text), *answer.echo):
         yield event({"content": part})
     for index, call in enumerate(answer.calls):
         for fragment in _call_fragments(index, call, identity):
             yield event({"tool_calls": [fragment]})
-    yield event({}, _finish(answer))
-    if reports_usage and answer.usage is not None:
-        yield _event({**head, "choices": [], "usage": _usage(answer.usage)})
-    yield b"data: [DONE]\n\n"
+    if answer.ending is Ending.WHOLE:
+        yield event({}, _finish(answer))
+        if reports_usage and answer.usage is not None:
+            yield _event({**head, "choices": [], "usage": _usage(answer.usage)})
+    if answer.ending is not Ending.NOTHING:
+        yield DONE
 
 
 def _event(chunk: Json) -> bytes:
@@ -144,7 +146,8 @@ def _event(chunk: Json) -> bytes:
 
 
 def _completion(asked: Asked, answer: Answer, identity: Identity) -> Json:
-    message: Json = {"role": "assistant", "content": answer.text or None, "refusal": None}
+    text = answer.text + "".join(answer.echo)
+    message: Json = {"role": "assistant", "content": text or None, "refusal": None}
     if answer.reasoning:
         message["reasoning_content"] = answer.reasoning
     if answer.calls:
@@ -152,7 +155,7 @@ def _completion(asked: Asked, answer: Answer, identity: Identity) -> Json:
             {
                 "id": _call_id(index, identity),
                 "type": "function",
-                "function": {"name": call.name, "arguments": _arguments(call)},
+                "function": {"name": call.name, "arguments": arguments_text(call)},
             }
             for index, call in enumerate(answer.calls)
         ]
@@ -174,7 +177,9 @@ def _head(asked: Asked, identity: Identity, kind: str) -> Json:
     }
 
 
-def _finish(answer: Answer) -> str:
+def _finish(answer: Answer) -> str | None:
+    if answer.ending is not Ending.WHOLE:
+        return None
     return answer.finish or ("tool_calls" if answer.calls else "stop")
 
 
@@ -196,20 +201,9 @@ def _call_fragments(index: int, call: ToolCall, identity: Identity) -> Iterator[
         "type": "function",
         "function": {"name": call.name, "arguments": ""},
     }
-    arguments = _arguments(call)
-    for start in range(0, len(arguments), _FRAGMENT_CHARACTERS):
-        fragment = arguments[start : start + _FRAGMENT_CHARACTERS]
+    for fragment in argument_fragments(call):
         yield {"index": index, "function": {"arguments": fragment}}
 
 
 def _call_id(index: int, identity: Identity) -> str:
     return f"call_{identity.token[:20]}{index:04d}"
-
-
-def _arguments(call: ToolCall) -> str:
-    return msgspec.json.encode(call.arguments).decode()
-
-
-def _word_groups(text: str) -> list[str]:
-    """Deltas of up to three words that join to the text again."""
-    return _WORDS.findall(text)

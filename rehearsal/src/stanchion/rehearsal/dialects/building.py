@@ -1,0 +1,100 @@
+"""What the dialects share: reading a body, cutting text into deltas, wrapping bytes as a reply.
+
+It knows nothing of any provider's fields beyond `model` and `messages`, which all of them have,
+and must never decide what an answer says.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from stanchion.rehearsal.dialects.reply import JSON, Piece, Reply
+from stanchion.rehearsal.script import ToolCall
+from stanchion.rehearsal.turns import Refusal
+
+Json = dict[str, object]
+
+_WORDS = re.compile(r"(?:\s*\S+){1,3}\s*|\s+")
+_FRAGMENT_CHARACTERS = 24
+_BEARER = "Bearer "
+
+
+def read_request(body: bytes) -> Json | Refusal:
+    """The object in a body, known to name a model and to hold messages."""
+    try:
+        raw = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return Refusal(status=400, message=f"the body is not JSON ({error}); send a JSON object")
+    if not isinstance(raw, dict):
+        return Refusal(status=400, message="the body is not a JSON object; send one")
+    model, messages = raw.get("model"), raw.get("messages")
+    if not isinstance(model, str) or not model:
+        return Refusal(
+            status=400, message="model must be a non-empty string; name any model", param="model"
+        )
+    if not isinstance(messages, list) or not messages:
+        return Refusal(
+            status=400,
+            message="messages must be a non-empty array; send the conversation",
+            param="messages",
+        )
+    return raw
+
+
+def roles_after_first_user(messages: object) -> list[object]:
+    """The role of each message from the first user message on."""
+    if not isinstance(messages, list):
+        return []
+    roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
+    return roles[roles.index("user") :] if "user" in roles else []
+
+
+def digest(value: object) -> str:
+    """Equal for equal JSON values, however they were written."""
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def field_of(value: object, name: str) -> object:
+    """A field of what may be no object at all; None if it is not there."""
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def bearer_key(headers: Mapping[str, str]) -> str | None:
+    authorization = headers.get("Authorization", "")
+    return authorization.removeprefix(_BEARER) if authorization.startswith(_BEARER) else None
+
+
+def word_groups(text: str) -> list[str]:
+    """Deltas of up to three words that join to the text again."""
+    return _WORDS.findall(text)
+
+
+def arguments_text(call: ToolCall) -> str:
+    return msgspec.json.encode(call.arguments).decode()
+
+
+def argument_fragments(call: ToolCall) -> Iterator[str]:
+    """Pieces of the arguments as JSON text, cut without regard to its syntax."""
+    arguments = arguments_text(call)
+    for start in range(0, len(arguments), _FRAGMENT_CHARACTERS):
+        yield arguments[start : start + _FRAGMENT_CHARACTERS]
+
+
+def paced(events: Iterable[bytes], gap_ms: int) -> tuple[Piece, ...]:
+    """One piece for each event, with the gap between them and none before the first."""
+    return tuple(
+        Piece(delay_ms=gap_ms if index else 0, data=data) for index, data in enumerate(events)
+    )
+
+
+def whole(status: int, document: Json) -> Reply:
+    """One JSON document of known length."""
+    data = msgspec.json.encode(document)
+    return Reply(
+        status=status,
+        content_type=JSON,
+        pieces=(Piece(delay_ms=0, data=data),),
+        size_bytes=len(data),
+    )

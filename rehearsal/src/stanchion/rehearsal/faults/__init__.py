@@ -1,0 +1,1 @@
+"""What can go wrong by script: the kinds, how often each strikes, and what it makes of a reply."""

@@ -1,0 +1,82 @@
+import json
+
+import pytest
+
+from stanchion.rehearsal.dialects.building import (
+    argument_fragments,
+    bearer_key,
+    digest,
+    field_of,
+    paced,
+    read_request,
+    roles_after_first_user,
+    whole,
+    word_groups,
+)
+from stanchion.rehearsal.script import ToolCall
+from stanchion.rehearsal.turns import Refusal
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        (b"{", "not JSON"),
+        (b'{"a": "\xff"}', "not JSON"),
+        (b"[]", "not a JSON object"),
+        (b'{"model": 3}', "model must be"),
+        (b'{"model": "m", "messages": {}}', "messages must be"),
+    ],
+)
+def test_a_body_without_a_conversation_is_refused(body: bytes, part: str) -> None:
+    refused = read_request(body)
+    assert isinstance(refused, Refusal)
+    assert part in refused.message
+
+
+def test_a_body_with_a_conversation_is_read_whole() -> None:
+    document = {"model": "m", "messages": [1], "more": None}
+    assert read_request(json.dumps(document).encode()) == document
+
+
+def test_roles_begin_with_the_first_user() -> None:
+    messages = [{"role": "system"}, "odd", {"role": "user"}, 3, {"role": "assistant"}]
+    assert roles_after_first_user(messages) == ["user", None, "assistant"]
+    assert roles_after_first_user([{"role": "system"}]) == []
+    assert roles_after_first_user("odd") == []
+
+
+def test_a_digest_is_of_the_value_not_of_its_spelling() -> None:
+    assert digest({"a": 1, "b": [2]}) == digest(json.loads('{ "b":[2],"a":1}'))
+    assert digest([1, 2]) != digest([2, 1])
+
+
+def test_a_field_of_what_is_no_object_is_unknown() -> None:
+    assert (field_of({"a": 1}, "a"), field_of({}, "a"), field_of("a", "a")) == (1, None, None)
+
+
+def test_only_a_bearer_token_is_a_bearer_key() -> None:
+    assert bearer_key({"Authorization": "Bearer k"}) == "k"
+    assert bearer_key({"Authorization": "bearer k"}) is None
+    assert bearer_key({}) is None
+
+
+def test_words_come_three_by_three_and_lose_nothing() -> None:
+    text = " one  two three four\n"
+    assert word_groups(text) == [" one  two three ", "four\n"]
+    assert word_groups("") == []
+
+
+def test_fragments_join_to_the_arguments() -> None:
+    call = ToolCall(name="a", arguments={"command": "x" * 60})
+    fragments = list(argument_fragments(call))
+    assert [len(fragment) for fragment in fragments[:-1]] == [24, 24, 24]
+    assert json.loads("".join(fragments)) == call.arguments
+
+
+def test_the_gap_is_between_events_only() -> None:
+    assert [piece.delay_ms for piece in paced([b"a", b"b", b"c"], 7)] == [0, 7, 7]
+
+
+def test_a_whole_document_has_its_length() -> None:
+    reply = whole(418, {"a": "ä"})
+    assert (reply.status, reply.size_bytes) == (418, len(reply.pieces[0].data))
