@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -33,9 +34,13 @@ class Upstream:
     answers: list[Answer]
     port: int = 0
     received: list[Received] = field(default_factory=list)
-    closed_by_peer: asyncio.Event = field(default_factory=asyncio.Event)
+    answering: "set[asyncio.Task[None]]" = field(default_factory=set)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.answering.add(task)
+        task.add_done_callback(self.answering.discard)
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             request = Received(head, b"")
@@ -46,21 +51,24 @@ class Upstream:
             await answer(request, writer)
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            self.closed_by_peer.set()
+            pass  # the broker hung up
         finally:
             writer.close()
 
 
 @contextlib.asynccontextmanager
-async def upstream(*answers: Answer) -> AsyncIterator[Upstream]:
+async def upstream(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Upstream]:
     """The provider, listening."""
     provider = Upstream(list(answers))
-    server = await asyncio.start_server(provider.handle, "127.0.0.1", 0)
+    server = await asyncio.start_server(provider.handle, "127.0.0.1", 0, ssl=tls)
     provider.port = server.sockets[0].getsockname()[1]
     try:
         yield provider
     finally:
         server.close()
+        for task in provider.answering:
+            task.cancel()
+        await asyncio.gather(*provider.answering, return_exceptions=True)
 
 
 def sends(*pieces: bytes) -> Answer:

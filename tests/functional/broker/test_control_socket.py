@@ -8,9 +8,17 @@ import pytest
 
 from fakes.launches import order
 from fakes.supervisor import Supervisor, ask
-from fakes.upstream import STREAM_HEAD, Received, chunk, say, upstream
+from fakes.upstream import STREAM_HEAD, Received, chunk, response, say, upstream
 from functional.broker.live import LiveBroker, enrolled
-from stanchion.protocol.control import Enrolled, Refused, Renew
+from stanchion.protocol.control import (
+    Ack,
+    Enrolled,
+    ExchangeSeen,
+    Refused,
+    Renew,
+    StopOrder,
+    WireEvent,
+)
 from stanchion.protocol.events import (
     AssertedBy,
     HarnessEnded,
@@ -93,6 +101,37 @@ async def test_events_are_stored_once_and_in_order_over_a_resumed_connection(
         await run.supervisor.publish(warned("two again"), seq=2)
         await run.supervisor.publish(warned("three"), seq=3)
         assert await _told(broker, run.id) == ["one", "two", "three"]
+
+
+async def test_what_a_cut_supervisor_missed_is_told_after(broker: LiveBroker) -> None:
+    ok = response(200, b'{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}')
+    async with upstream(ok) as provider, enrolled(broker, provider.port) as run:
+        await run.supervisor.publish(warned("before"))
+        await run.supervisor.close()
+        while isinstance(await run.supervisor.hear(), Ack):
+            pass
+        assert (await ask(run.directory, BODY, lease=run.lease)).status == 200
+        async with broker.client() as client:
+            await client.cancel(run.id)
+        again = Supervisor(run.directory, lease=run.lease)
+        assert isinstance(await again.resume(), Enrolled)
+        heard = [await again.hear(), await again.hear(), await again.hear()]
+        assert [type(message) for message in heard] == [ExchangeSeen, WireEvent, StopOrder]
+        await again.close()
+
+
+async def test_the_last_word_comes_after_the_lease_has_ended(broker: LiveBroker) -> None:
+    async with enrolled(broker, 9) as run:
+        await run.supervisor.publish(
+            HarnessEnded(wait=WaitStatus(exit_code=0), namespace_empty=True)
+        )
+        await run.supervisor.send(Renew(generation=1))
+        assert (await run.supervisor.hear_of(Enrolled)).generation == 2
+        await run.supervisor.close()
+        assert isinstance(await run.supervisor.resume(), Enrolled)
+        await run.supervisor.publish(warned("the verdict"))
+        assert await _told(broker, run.id) == ["the verdict"]
+        assert (await ask(run.directory, BODY, lease=run.lease)).status == 401
 
 
 async def test_a_gap_is_an_event_of_the_broker(broker: LiveBroker) -> None:

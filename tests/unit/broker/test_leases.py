@@ -73,8 +73,6 @@ def test_a_lease_lives_fifteen_minutes() -> None:
     leases, grant = enrolled()
     assert leases.check(grant.token, LEASE_TTL_MS - 1) is None
     assert leases.check(grant.token, LEASE_TTL_MS) is LeaseError.EXPIRED
-    assert leases.expires_in_ms(LEASE_TTL_MS - 5) == 5
-    assert leases.expires_in_ms(LEASE_TTL_MS + 5) == 0
 
 
 def test_a_renewed_lease_overlaps_the_old_one_for_a_minute() -> None:
@@ -100,14 +98,39 @@ def test_two_holders_lose_it_both() -> None:
     assert leases.renew(1, A, 2) is LeaseError.STALE_GENERATION
     assert leases.check(new.token, 3) is LeaseError.REVOKED
     assert leases.renew(2, A, 4) is LeaseError.REVOKED
+    assert leases.resume(new.token, "boot", A, 4) is LeaseError.REVOKED
     assert leases.issue_enrol(A, 4) is LeaseError.REVOKED
 
 
 def test_only_the_same_start_may_resume() -> None:
     leases, grant = enrolled()
-    assert leases.resume(grant.token, "boot", 1) is None
-    assert leases.resume(grant.token, "boot-2", 1) is LeaseError.OTHER_BOOT
-    assert leases.resume(make_token(C), "boot", 1) is LeaseError.UNKNOWN
+    assert leases.resume(grant.token, "boot-2", C, 1) is LeaseError.OTHER_BOOT
+    assert leases.resume(make_token(C), "boot", C, 1) is LeaseError.UNKNOWN
+    assert leases.resume("st1_x", "boot", C, 1) is LeaseError.MALFORMED
+    fresh = leases.resume(grant.token, "boot", C, 1)
+    assert isinstance(fresh, Grant)
+    assert fresh.generation == 2
+    assert leases.check(fresh.token, 2) is None
+
+
+def test_a_resumption_whose_answer_was_lost_can_be_asked_again() -> None:
+    leases, grant = enrolled()
+    for seed in (C, A, B):
+        fresh = leases.resume(grant.token, "boot", seed, 1)
+        assert isinstance(fresh, Grant)
+    renewed = leases.renew(fresh.generation, C, 2)
+    assert isinstance(renewed, Grant)
+
+
+def test_the_control_connection_outlives_the_lease() -> None:
+    """The verifier's word and the claim come after the harness ended."""
+    leases, grant = enrolled()
+    leases.revoke("the harness ended")
+    fresh = leases.resume(grant.token, "boot", C, LEASE_TTL_MS + 5)
+    assert isinstance(fresh, Grant)
+    renewed = leases.renew(fresh.generation, A, LEASE_TTL_MS + 6)
+    assert isinstance(renewed, Grant)
+    assert leases.check(renewed.token, LEASE_TTL_MS + 7) is LeaseError.REVOKED
 
 
 def test_revocation_is_said_once() -> None:
@@ -120,7 +143,6 @@ def test_revocation_is_said_once() -> None:
     fresh.revoke("over")
     assert fresh.redeem(str(token), "boot", B, 1) is LeaseError.REVOKED
     assert fresh.current_digest is None
-    assert fresh.expires_in_ms(0) == 0
 
 
 class Life(RuleBasedStateMachine):

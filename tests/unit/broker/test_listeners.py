@@ -1,5 +1,5 @@
-import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -25,12 +25,13 @@ def test_a_runtime_folder_that_others_can_write_to_is_refused(tmp_path: Path) ->
         make_directory(tmp_path / "link")
 
 
-def test_a_socket_is_the_owners_alone_and_never_reused(tmp_path: Path) -> None:
-    os.chdir(tmp_path)
-    with bind_private(Path("a.sock")):
-        assert stat.S_IMODE(Path("a.sock").stat().st_mode) == 0o600
-        with pytest.raises(OSError, match="in use"):
-            bind_private(Path("a.sock"))
+def test_a_socket_is_the_owners_alone_and_never_reused() -> None:
+    with tempfile.TemporaryDirectory(prefix="st") as folder:
+        path = Path(folder) / "a.sock"
+        with bind_private(path):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            with pytest.raises(OSError, match="in use"):
+                bind_private(path)
 
 
 def test_a_path_beyond_the_kernels_limit_is_refused(tmp_path: Path) -> None:

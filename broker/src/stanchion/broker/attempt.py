@@ -6,6 +6,7 @@ ends and when a stop is ordered; outcome and score come from the protocol's rule
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,8 @@ from stanchion.protocol.receipt import (
 
 MAX_DENIALS = 1000
 """Refusals on record per attempt: the sandbox must not be able to fill the disk with them."""
+MAX_MISSED = 1000
+"""Messages kept for a supervisor whose connection is cut; the oldest go first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,9 @@ class Attempt:
     _running: set["asyncio.Task[None]"] = field(default_factory=set)
     _numbers: int = 0
     _denials: int = 0
+    _last_cursor: str | None = None
+    """Of the supervisor's last event."""
+    _missed: deque[FromBroker] = field(default_factory=lambda: deque(maxlen=MAX_MISSED))
 
     def __post_init__(self) -> None:
         self.control_free.set()
@@ -126,13 +132,24 @@ class Attempt:
         return self.ledger.events.append(self.terms.id, asserted_by, encode(event), wall_ms())
 
     def send(self, message: FromBroker) -> None:
-        """Tell the supervisor, if it is there."""
+        """Tell the supervisor; what it misses while its connection is cut, it hears after."""
         if self.tell is not None:
             self.tell(message)
+        elif self.leases.boot is not None and not _is_alive(message):
+            self._missed.append(message)
+
+    def catch_up(self) -> None:
+        """Tell a supervisor that is back what it missed, and the stop order again."""
+        missed, self._missed = list(self._missed), deque(maxlen=MAX_MISSED)
+        for message in missed:
+            self.send(message)
+        if self.stop is not None:
+            self.send(StopOrder(stop=self.stop))
 
     async def take_from_sandbox(self, event: bytes) -> str:
         """One event of the supervisor, byte for byte; acts on those that concern the lease."""
         cursor = self.ledger.events.append(self.terms.id, AssertedBy.SANDBOX, event, wall_ms())
+        self._last_cursor = cursor
         told = decode_event(event)
         self.story.tell(told)
         if isinstance(told, HarnessStarted):
@@ -169,6 +186,17 @@ class Attempt:
             await self.note_security("enrol_refused", str(grant))
         else:
             await self._record_token("enrolled", token_digest(grant.token), None)
+        return grant
+
+    async def resume(self, token: str, boot: str) -> Grant | LeaseError:
+        """A fresh lease for the same supervisor start, after a cut."""
+        grant = self.leases.resume(token, boot, os.urandom(32), mono_ms())
+        if isinstance(grant, LeaseError):
+            await self.note_security("resume_refused", str(grant))
+            return grant
+        await self._record_token("renewed", token_digest(grant.token), "resumed")
+        if self._last_cursor is not None:
+            await self.ledger.events.flushed(self._last_cursor)
         return grant
 
     async def renew(self, generation: int) -> Grant | LeaseError:
@@ -263,7 +291,8 @@ class Attempt:
         """Have the supervisor stop the agent; the first order stands."""
         if self.stop is None:
             self.stop = stop
-            self.send(StopOrder(stop=stop))
+            if self.tell is not None:
+                self.tell(StopOrder(stop=stop))
 
     async def note_start(self, number: int, asked: Asked, request: ModelRequest) -> None:
         """Durable before the request leaves."""
@@ -324,6 +353,11 @@ class Attempt:
         self.cancelled = True
         self.order_stop(Stop(reason=StopReason.CANCELLED, detail="cancelled by the orchestrator"))
         await self.revoke("cancelled")
+
+
+def _is_alive(message: FromBroker) -> bool:
+    """A sign of life is stale by the time it could be told."""
+    return isinstance(message, WireEvent) and isinstance(message.event, ExchangeAlive)
 
 
 __all__ = ["Attempt", "LedgerError", "Terms"]

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from stanchion.broker.attempt import Attempt
-from stanchion.broker.clock import mono_ms
-from stanchion.broker.leases import LeaseError
+from stanchion.broker.leases import Grant, LeaseError
 from stanchion.broker.ledger import LedgerError
 from stanchion.protocol.codec import (
     MAX_LINE_BYTES,
@@ -31,7 +30,6 @@ from stanchion.protocol.control import (
     Refused,
     Renew,
     Resume,
-    StopOrder,
 )
 from stanchion.protocol.events import Warned
 
@@ -109,6 +107,8 @@ class ControlConnection:
             transport.abort()
             return
         self._writer.write(encode_line(message))
+        if isinstance(message, Refused):
+            transport.close()
 
     async def _first_lines(self, splitter: LineSplitter) -> list[bytes]:
         while data := await self._reader.read(_READ_BYTES):
@@ -133,8 +133,7 @@ class ControlConnection:
         self._attempt.control_free.clear()
         if previous is not None:
             previous(Refused(why="another connection took this one's place"))
-        if self._attempt.stop is not None:
-            self.send(StopOrder(stop=self._attempt.stop))
+        self._attempt.catch_up()
 
     async def _enrol(self, message: Enrol) -> None:
         attempt = self._attempt
@@ -145,23 +144,21 @@ class ControlConnection:
         if isinstance(grant, LeaseError):
             raise self._refusal(f"enrolment refused: {grant}")
         self._boot = message.boot
-        self._greet(grant.token, grant.generation, grant.expires_in_ms)
+        self._greet(grant)
 
     async def _resume(self, message: Resume) -> None:
-        problem = self._attempt.leases.resume(message.token, message.boot, mono_ms())
-        if problem is not None:
-            await self._attempt.note_security("resume_refused", str(problem))
-            raise self._refusal(f"resume refused: {problem}")
+        grant = await self._attempt.resume(message.token, message.boot)
+        if isinstance(grant, LeaseError):
+            raise self._refusal(f"resume refused: {grant}")
         self._boot = message.boot
-        leases = self._attempt.leases
-        self._greet(message.token, leases.generation, leases.expires_in_ms(mono_ms()))
+        self._greet(grant)
 
-    def _greet(self, lease: str, generation: int, expires_in_ms: int) -> None:
+    def _greet(self, grant: Grant) -> None:
         self.send(
             Enrolled(
-                lease=lease,
-                generation=generation,
-                expires_in_s=expires_in_ms // 1000,
+                lease=grant.token,
+                generation=grant.generation,
+                expires_in_s=grant.expires_in_ms // 1000,
                 acked_seq=self._attempt.story.last_seq,
             )
         )
@@ -183,7 +180,7 @@ class ControlConnection:
             grant = await self._attempt.renew(message.generation)
             if isinstance(grant, LeaseError):
                 raise self._refusal(f"renewal refused: {grant}")
-            self._greet(grant.token, grant.generation, grant.expires_in_ms)
+            self._greet(grant)
         else:
             raise self._refusal("already enrolled")
 

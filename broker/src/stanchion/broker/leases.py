@@ -78,7 +78,9 @@ class Leases:
         self.boot: str | None = None
         self.generation = 0
         self.revoked: str | None = None
-        """Why the lease ended; nothing is accepted from then on."""
+        """Why the lease ended; the model socket accepts nothing from then on."""
+        self.forked = False
+        """Two holders were seen: the control socket accepts nothing either."""
 
     def issue_enrol(self, random: bytes, now_ms: int) -> str | LeaseError:
         """A new single-use token; an older one that was not redeemed is void."""
@@ -105,18 +107,30 @@ class Leases:
         self.boot = boot
         return self._grant(random, now_ms)
 
-    def resume(self, token: str, boot: str, now_ms: int) -> LeaseError | None:
-        """Whether a cut connection may go on: same boot, a lease that still holds."""
-        error = self.check(token, now_ms)
-        if error is not None:
-            return error
-        return None if boot == self.boot else LeaseError.OTHER_BOOT
+    def resume(self, token: str, boot: str, random: bytes, now_ms: int) -> Grant | LeaseError:
+        """A fresh lease for the same start after a cut, whose last renewal may have been lost.
+
+        Also after the lease was revoked or ran out: the control connection goes on to the end, only
+        the model socket is closed.
+        """
+        if not well_formed(token):
+            return LeaseError.MALFORMED
+        if self.forked:
+            return LeaseError.REVOKED
+        held = next((held for held in (self._current, self._previous) if _is_of(held, token)), None)
+        if held is None:
+            return LeaseError.UNKNOWN
+        if boot != self.boot:
+            return LeaseError.OTHER_BOOT
+        self._previous = _Held(held.digest, min(held.expires_at_ms, now_ms + OVERLAP_MS))
+        return self._grant(random, now_ms)
 
     def renew(self, generation: int, random: bytes, now_ms: int) -> Grant | LeaseError:
         """The next lease; a generation that is not the current one means two holders."""
-        if self.revoked is not None:
+        if self.forked:
             return LeaseError.REVOKED
         if generation != self.generation or self._current is None:
+            self.forked = True
             self.revoke(f"renewal of generation {generation}, the current is {self.generation}")
             return LeaseError.STALE_GENERATION
         until = min(self._current.expires_at_ms, now_ms + OVERLAP_MS)
@@ -133,10 +147,6 @@ class Leases:
         if error is None or _problem(self._previous, token, now_ms) is None:
             return None
         return error
-
-    def expires_in_ms(self, now_ms: int) -> int:
-        """Life left in the current lease."""
-        return 0 if self._current is None else max(0, self._current.expires_at_ms - now_ms)
 
     def revoke(self, why: str) -> bool:
         """End the lease at once; False if it had ended before."""
@@ -157,7 +167,11 @@ class Leases:
         return Grant(token, self.generation, LEASE_TTL_MS)
 
 
+def _is_of(held: _Held | None, token: str) -> bool:
+    return held is not None and hmac.compare_digest(held.digest, token_digest(token))
+
+
 def _problem(held: _Held | None, token: str, now_ms: int) -> LeaseError | None:
-    if held is None or not hmac.compare_digest(held.digest, token_digest(token)):
+    if held is None or not _is_of(held, token):
         return LeaseError.UNKNOWN
     return None if now_ms < held.expires_at_ms else LeaseError.EXPIRED

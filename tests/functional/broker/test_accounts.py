@@ -1,0 +1,150 @@
+"""Configured accounts end to end: observe policy, a key from a file, verified TLS."""
+
+import datetime as dt
+import ipaddress
+import ssl
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from fakes.launches import order, spec
+from fakes.supervisor import Supervisor, ask
+from fakes.upstream import response, upstream
+from functional.broker.live import LiveBroker, live_broker
+from stanchion.protocol.control import Enrolled
+from stanchion.protocol.exchange import ErrorClass, ExchangeResult
+from stanchion.protocol.launch import ModelRef, Policy
+from stanchion.protocol.receipt import ExchangeEnd, Mismatched, RunOpen
+
+KEY = "sk-CANARY-of-the-account"
+OK = response(200, b'{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}')
+LOWER = b'{"model":"fx-coder-1","max_tokens":32000,"reasoning_effort":"max"}'
+GOOD = LOWER.replace(b"32000", b"128000")
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="st") as folder:
+        yield Path(folder)
+
+
+def configure(root: Path, base_url: str, *, broker_lines: str = "") -> str:
+    (root / "key").write_text(KEY + "\n", encoding="ascii")
+    (root / "key").chmod(0o600)
+    text = f"""
+version = 1
+[broker]
+{broker_lines}
+[profiles.evals]
+policy = "observe"
+[profiles.evals.accounts.lab]
+api = "openai_chat"
+base_url = "{base_url}"
+credential = "file:key"
+allow_plain_http = {str(base_url.startswith("http:")).lower()}
+"""
+    (root / "stanchion.toml").write_text(text, encoding="utf-8")
+    return str(root / "stanchion.toml")
+
+
+async def attempt(broker: LiveBroker) -> tuple[str, Supervisor]:
+    launch = msgspec.structs.replace(
+        order(),
+        spec=spec(profile="evals", model=ModelRef(account="lab", id="fx-coder-1")),
+        rehearsal=None,
+    )
+    async with broker.client() as client:
+        opened = await client.open_run(launch)
+        ticket = await client.enrol(opened.id)
+    supervisor = Supervisor(Path(opened.directory))
+    assert isinstance(await supervisor.enrol(ticket.token, opened.launch_sha256), Enrolled)
+    return opened.id, supervisor
+
+
+async def test_under_observe_a_mismatch_is_sent_and_on_record(root: Path) -> None:
+    async with upstream(OK) as provider:
+        config = configure(root, f"http://127.0.0.1:{provider.port}/v1")
+        with live_broker(root, "--config", config) as broker:
+            run, supervisor = await attempt(broker)
+            reply = await ask(supervisor.directory, LOWER, lease=supervisor.lease)
+            assert reply.status == 200
+            assert provider.received[0].body == LOWER
+            assert provider.received[0].headers["authorization"] == f"Bearer {KEY}"
+            records = await broker.records(run)
+            opened, found = records[0], next(r for r in records if isinstance(r, Mismatched))
+            assert isinstance(opened, RunOpen)
+            assert opened.launch.policy is Policy.OBSERVE
+            assert opened.launch.account.credential == "file:key"
+            assert not opened.launch.account.tls
+            assert (found.enforced, found.mismatch.observed) == (False, "32000")
+            await supervisor.close()
+            view = await broker.close(run, sandbox_exit=2)
+            assert view.limits.observed == (32000,)
+            assert KEY not in str(view)
+
+
+async def test_a_provider_that_is_trusted_is_reached_over_tls(root: Path) -> None:
+    certificate = make_certificate(root)
+    async with upstream(OK, tls=server_context(root)) as provider:
+        config = configure(
+            root,
+            f"https://127.0.0.1:{provider.port}/v1",
+            broker_lines=f'ca_bundle = "{certificate}"',
+        )
+        with live_broker(root, "--config", config) as broker:
+            _, supervisor = await attempt(broker)
+            assert (await ask(supervisor.directory, GOOD, lease=supervisor.lease)).status == 200
+            await supervisor.close()
+
+
+async def test_a_provider_that_is_not_trusted_never_sees_the_key(root: Path) -> None:
+    make_certificate(root)
+    async with upstream(OK, tls=server_context(root)) as provider:
+        config = configure(root, f"https://127.0.0.1:{provider.port}/v1")
+        with live_broker(root, "--config", config) as broker:
+            run, supervisor = await attempt(broker)
+            assert (await ask(supervisor.directory, GOOD, lease=supervisor.lease)).status == 502
+            end = next(r for r in await broker.records(run) if isinstance(r, ExchangeEnd))
+            assert end.answered.result is ExchangeResult.UPSTREAM_UNREACHABLE
+            assert end.answered.error_class is ErrorClass.CONNECT
+            assert provider.received == []
+            await supervisor.close()
+
+
+def make_certificate(root: Path) -> Path:
+    """A certificate of its own for 127.0.0.1, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "provider of the tests")])
+    now = dt.datetime.now(dt.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (root / "cert.pem").write_bytes(certificate.public_bytes(pem))
+    (root / "cert.key").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return root / "cert.pem"
+
+
+def server_context(root: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(root / "cert.pem", root / "cert.key")
+    return context
