@@ -15,7 +15,8 @@ import os, sys
 from stanchion.runner.detached import spawn_detached
 nothing = os.open(os.devnull, os.O_RDWR)
 code = "import sys, os; os.write(3, b'x'); sys.stdin.read()"
-print(spawn_detached(["-c", code], stdin=0, stdout=nothing, stderr=nothing, extra=int(sys.argv[1])))
+fds = {"stdin": 0, "stdout": nothing, "stderr": nothing, "extra": int(sys.argv[1])}
+print(spawn_detached(["-c", code], environment=os.environ, **fds))
 """
 
 
@@ -50,7 +51,12 @@ async def test_it_has_these_descriptors_and_no_other(tmp_path: Path) -> None:
         code = "import os; os.write(1, ' '.join(sorted(os.listdir('/proc/self/fd'))).encode())"
         os.set_inheritable(secret.fileno(), True)
         pid = spawn_detached(
-            ["-c", code], stdin=nothing, stdout=its_listing, stderr=its_listing, extra=nothing
+            ["-c", code],
+            environment={},
+            stdin=nothing,
+            stdout=its_listing,
+            stderr=its_listing,
+            extra=nothing,
         )
         os.close(its_listing)
         os.close(nothing)
@@ -65,7 +71,11 @@ async def test_it_has_these_descriptors_and_no_other(tmp_path: Path) -> None:
 async def test_a_signal_is_a_negative_exit_code() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     pid = spawn_detached(
-        ["-c", "import os; os.kill(os.getpid(), 9)"], stdin=nothing, stdout=nothing, stderr=nothing
+        ["-c", "import os; os.kill(os.getpid(), 9)"],
+        environment={},
+        stdin=nothing,
+        stdout=nothing,
+        stderr=nothing,
     )
     os.close(nothing)
 

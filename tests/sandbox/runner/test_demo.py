@@ -79,7 +79,7 @@ def test_what_does_not_hold_is_named() -> None:
         AuditVerdict(verified=False, records=None, words="tampered"),
     )
     assert bad == [
-        "the attempt ended completed",
+        "the attempt ended completed (it ended oom, as it went)",
         "its score is 1",
         "the key is nowhere in the sandbox",
         "the receipts verify",

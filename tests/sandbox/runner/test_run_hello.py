@@ -5,11 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from stanchion.images.bundle import Bundle
@@ -23,6 +24,7 @@ from stanchion.runner.examples import example_task
 pytestmark = [pytest.mark.sandbox, pytest.mark.harness, pytest.mark.timeout(180)]
 
 TIMEOUT_S = 150
+SECRET = "sk-of-the-caller-0123456789"
 STRICT = """
 version = 1
 [profiles.strict]
@@ -42,13 +44,15 @@ class Command:
     folder: Path
     state: Path
 
-    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        environment = os.environ | {"STANCHION_STATE": str(self.state)}
-        environment.pop("STANCHION_CONFIG", None)
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        given = {"STANCHION_STATE": str(self.state), **(environment or {})}
+        known = {name: text for name, text in os.environ.items() if name != "STANCHION_CONFIG"}
         return subprocess.Popen(
             [sys.executable, "-m", "stanchion.runner", *arguments],
             cwd=self.folder,
-            env=environment,
+            env=known | given,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -173,6 +177,36 @@ def test_the_spec_can_be_seen_without_a_start(stanchion: Command) -> None:
     assert code == 0
     assert json.loads(output)["limits"]["output_tokens"] == {"source": "launch", "value": 9000}
     assert not (stanchion.folder / "stanchion-runs").exists()
+
+
+def test_the_commands_own_timeout_cancels(stanchion: Command) -> None:
+    code, result = stanchion.hello("--timeout", "2")
+
+    assert (code, result.outcome.reason, result.score) == (124, "cancelled", None)
+
+
+def test_no_process_of_a_run_holds_the_callers_secrets(stanchion: Command) -> None:
+    """The keeper and all it starts; the broker may read a credential from its environment."""
+    with stanchion.start(*HELLO, "-o", "out", environment={"SOME_API_KEY": SECRET}) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith(b"spawn"):
+                break
+        holders = [
+            found.cmdline()[:4]
+            for found in psutil.process_iter()
+            if found.pid != process.pid and SECRET in _environment(found)
+        ]
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_S)
+    assert [words for words in holders if "stanchion.broker" not in words] == []
+
+
+def _environment(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.environ().values())
+    except psutil.Error:
+        return ""
 
 
 def test_an_interrupt_cancels_and_withholds_the_score(stanchion: Command) -> None:

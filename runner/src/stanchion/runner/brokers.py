@@ -91,7 +91,15 @@ async def _start(paths: StatePaths, config: ConfigFile | None) -> Health:
     arguments += ["--ready-fd", str(EXTRA_FD)]
     arguments += ["--config", str(config.path)] if config else []
     try:
-        pid = spawn_detached(arguments, stdin=nothing, stdout=log, stderr=log, extra=its_ready)
+        # The whole environment: a profile's credential may be one of its variables.
+        pid = spawn_detached(
+            arguments,
+            environment=os.environ,
+            stdin=nothing,
+            stdout=log,
+            stderr=log,
+            extra=its_ready,
+        )
     finally:
         for descriptor in (log, its_ready, nothing):
             os.close(descriptor)

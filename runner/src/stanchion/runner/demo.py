@@ -90,7 +90,7 @@ async def run_demo(folder: Path, state_dir: str | None, say: Say, show: Watch) -
     prepared = await prepare(demo_request(folder, state_dir), say)
     job = open_folder(prepared)
     _introduce(prepared, say)
-    whole, watch = await _whole(prepared, job, show)
+    whole, watch = await _whole(prepared, job, say, show)
     verdict = await asyncio.to_thread(audit_bundle, whole.receipts.bundle, prepared.paths.root)
     seen = Seen(
         responses=watch.responses,
@@ -101,11 +101,10 @@ async def run_demo(folder: Path, state_dir: str | None, say: Say, show: Watch) -
     )
     for line in evidence_lines(whole, seen, verdict):
         say(line)
-    killed = await run_and_record(
-        launch_in(prepared, job, name=f"{TASK}-killed", script=KILLED_SCRIPT), job, show
-    )
+    launch = launch_in(prepared, job, name=f"{TASK}-killed", script=KILLED_SCRIPT)
+    killed = await _uninterrupted(launch, job, say, show)
     score = "withheld" if killed.score is None else f"{killed.score:g}"
-    said = f"a plain runner says {_reward(killed)}"
+    said = f"a plain runner says {_reward(killed)}" if killed.reward else "its tests gave nothing"
     say(
         f"Now the same agent, killed half-way:   ended {killed.outcome.reason} "
         f"({killed.outcome.detail}) · score {score} ({said})"
@@ -115,10 +114,21 @@ async def run_demo(folder: Path, state_dir: str | None, say: Say, show: Watch) -
     return [*expect_whole(whole, watch, verdict), *expect_killed(killed)]
 
 
-async def _whole(prepared: Prepared, job: JobFolder, show: Watch) -> tuple[AttemptResult, KeyWatch]:
+async def _whole(
+    prepared: Prepared, job: JobFolder, say: Say, show: Watch
+) -> tuple[AttemptResult, KeyWatch]:
     launch = launch_in(prepared, job)
     watch = KeyWatch(launch, show)
-    return await run_and_record(launch, job, watch), watch
+    return await _uninterrupted(launch, job, say, watch), watch
+
+
+async def _uninterrupted(launch: Launch, job: JobFolder, say: Say, watch: Watch) -> AttemptResult:
+    """The attempt; an interrupt cancels it and ends the demo."""
+    with cancelling(launch.cancel, timeout_s=None, say=say) as interrupts:
+        result = await run_and_record(launch, job, watch)
+    if interrupts.code is not None:
+        raise SystemExit(interrupts.code)
+    return result
 
 
 def _introduce(prepared: Prepared, say: Say) -> None:
@@ -139,7 +149,7 @@ def _cached(cached: bool) -> str:  # noqa: FBT001 - a word for a fact
 
 
 def _reward(result: AttemptResult) -> str:
-    return "0" if not result.reward else ", ".join(f"{v:g}" for v in result.reward.values())
+    return ", ".join(f"{value:g}" for value in (result.reward or {}).values())
 
 
 def _shown(path: Path) -> str:
@@ -150,8 +160,11 @@ def _shown(path: Path) -> str:
 def expect_whole(result: AttemptResult, watch: KeyWatch, verdict: AuditVerdict) -> list[str]:
     """What of the first attempt is not as it must be."""
     limit, effort = result.limits.output_tokens, result.effort
+    ended = f"{result.outcome.reason}, {result.outcome.detail}"
     expected = {
-        "the attempt ended completed": result.outcome.reason is EndReason.COMPLETED,
+        f"the attempt ended completed (it ended {ended})": (
+            result.outcome.reason is EndReason.COMPLETED
+        ),
         "its score is 1": result.score == 1.0,
         "the output limit on the wire is the declared one": limit.observed == (limit.declared,),
         "the output limit was written as declared": limit.written == limit.declared,
@@ -165,7 +178,9 @@ def expect_whole(result: AttemptResult, watch: KeyWatch, verdict: AuditVerdict) 
 def expect_killed(result: AttemptResult) -> list[str]:
     """What of the second attempt is not as it must be."""
     expected = {
-        "the killed agent ended harness_signal": result.outcome.reason is EndReason.HARNESS_SIGNAL,
+        f"the killed agent ended harness_signal (it ended {result.outcome.reason})": (
+            result.outcome.reason is EndReason.HARNESS_SIGNAL
+        ),
         "the killed agent's score is withheld": result.score is None,
     }
     return [what for what, held in expected.items() if not held]

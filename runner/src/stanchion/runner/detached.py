@@ -6,14 +6,20 @@ Neither asyncio's nor subprocess's own: both kill or complain about a child that
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 EXTRA_FD = 3
 """Where the child finds `extra`."""
 
 
 def spawn_detached(
-    arguments: Sequence[str], *, stdin: int, stdout: int, stderr: int, extra: int | None = None
+    arguments: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    extra: int | None = None,
 ) -> int:
     """Start the interpreter with these arguments in a session of its own; returns its pid.
 
@@ -31,7 +37,7 @@ def spawn_detached(
     return os.posix_spawn(
         sys.executable,
         [sys.executable, *arguments],
-        os.environ,
+        environment,
         file_actions=[*given, *closed],
         setsid=True,
     )

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from stanchion.protocol.codec import decode, encode
+from stanchion.runner.clean_environment import clean_environment
 from stanchion.runner.detached import exit_code, reader_of, spawn_detached
 from stanchion.runner.keeper.order import Failed, Opened, Order, Report
 
@@ -33,7 +34,11 @@ class Keeper:
         stdout, its_stdout = os.pipe()
         try:
             pid = spawn_detached(
-                ["-m", "stanchion.runner.keeper"], stdin=its_stdin, stdout=its_stdout, stderr=log
+                ["-m", "stanchion.runner.keeper"],
+                environment=clean_environment(os.environ),
+                stdin=its_stdin,
+                stdout=its_stdout,
+                stderr=log,
             )
         finally:
             for descriptor in (log, its_stdin, its_stdout):

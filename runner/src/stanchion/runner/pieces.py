@@ -3,10 +3,11 @@
 Says what is missing before anything is downloaded. Decides nothing about the attempt.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stanchion.broker.client import StatePaths
 from stanchion.images import bundle, harness_store, preflight, rootfs
 from stanchion.images.errors import ImagesError
 from stanchion.images.progress import Progress, Report, Stage
@@ -53,6 +54,16 @@ def make_ready(
         base=rootfs.ensure_base(cache_dir, base, report),
         harness=harness_store.ensure_harness(cache_dir, *harness, report),
     )
+
+
+def fetch_missing(
+    state_dir: str | None, environment: Mapping[str, str], *, say: Callable[[str], None]
+) -> None:
+    """Everything that a run on this host still lacks."""
+    wanted = preflight.needs(StatePaths.resolve(state_dir, environment).cache_dir)
+    missing = [need for need in wanted if not need.present]
+    say(preflight.announcement(missing))
+    preflight.fetch(wanted, _reporter(say))
 
 
 def _reporter(say: Callable[[str], None]) -> Report:

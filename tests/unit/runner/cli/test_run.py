@@ -58,6 +58,13 @@ def test_a_wrong_answer_is_a_finished_run_and_a_dead_agent_is_not(
     assert exit_code(a_result(reason, score=score)) is code
 
 
+def test_a_cancel_counts_only_where_it_came_in_time() -> None:
+    cancelled = a_result(EndReason.CANCELLED, score=None)
+
+    assert exit_code(cancelled, ExitCode.TIMEOUT) is ExitCode.TIMEOUT
+    assert exit_code(a_result(), ExitCode.TIMEOUT) is ExitCode.OK
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

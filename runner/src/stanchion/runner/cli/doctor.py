@@ -1,4 +1,4 @@
-"""`stanchion doctor`: what this host can do. Changes nothing."""
+"""`stanchion doctor`: what this host can do. Changes nothing unless it is asked to."""
 
 import asyncio
 import os
@@ -9,17 +9,23 @@ from stanchion.protocol.exit_codes import ExitCode
 
 
 @click.command
+@click.option("--fix", is_flag=True, help="Install and fetch what is missing first.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--state-dir", metavar="DIR", help="Where broker and cached pieces live.")
 @click.pass_context
-def doctor(context: click.Context, *, as_json: bool, state_dir: str | None) -> None:
+def doctor(context: click.Context, *, fix: bool, as_json: bool, state_dir: str | None) -> None:
     """Say what this host can do, and the one command for each missing thing.
 
     Exits 0 if a run can start here, else 1.
     """
     from stanchion.protocol.codec import encode
+    from stanchion.runner.cli.failures import translated
     from stanchion.runner.host_checks import check_host
+    from stanchion.runner.pieces import fetch_missing
 
+    if fix:
+        with translated(as_json=as_json):
+            fetch_missing(state_dir, os.environ, say=lambda text: click.echo(text, err=True))
     checks = asyncio.run(check_host(state_dir, os.environ))
     if as_json:
         click.echo(encode(checks))

@@ -1,7 +1,6 @@
 """`stanchion run`: one task, one harness, one attempt, graded."""
 
 import asyncio
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -146,41 +145,20 @@ async def _run(request: "Request", ways: Ways) -> int:
             return ExitCode.OK
         result, stopped = await _attempt(prepared, ways, view)
     _print(result, ways)
-    return exit_code(result) if stopped is None else stopped
+    return exit_code(result, stopped)
 
 
 async def _attempt(
     prepared: "Prepared", ways: Ways, view: "LiveView"
 ) -> "tuple[AttemptResult, ExitCode | None]":
     """The result, and the code of whatever made this command cancel it."""
+    from stanchion.runner.interrupts import cancelling
     from stanchion.runner.run_command import launch_in, open_folder, run_and_record
 
     folder = open_folder(prepared)
     launch = launch_in(prepared, folder)
-    stopped: list[ExitCode] = []
-    main = asyncio.current_task()
-
-    def stop(code: ExitCode) -> None:
-        if launch.cancel.is_set():  # a second time: stop watching; the keeper goes on by itself
-            if code is ExitCode.INTERRUPTED and main is not None:
-                main.cancel()
-            return
-        view.say("cancelling: the agent is stopped and the attempt closed")
-        stopped.append(code)
-        launch.cancel.set()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, ExitCode.INTERRUPTED)
-    timer = loop.call_later(ways.timeout_s, stop, ExitCode.TIMEOUT) if ways.timeout_s else None
-    try:
-        result = await run_and_record(launch, folder, view.show)
-    except asyncio.CancelledError:
-        raise SystemExit(ExitCode.INTERRUPTED) from None
-    finally:
-        if timer is not None:
-            timer.cancel()
-    return result, stopped[0] if stopped else None
+    with cancelling(launch.cancel, timeout_s=ways.timeout_s, say=view.say) as interrupts:
+        return await run_and_record(launch, folder, view.show), interrupts.code
 
 
 def _print(result: "AttemptResult", ways: Ways) -> None:
@@ -190,9 +168,15 @@ def _print(result: "AttemptResult", ways: Ways) -> None:
     click.echo(encode(result) if ways.as_json else result_text(result))
 
 
-def exit_code(result: "AttemptResult") -> ExitCode:
-    """0 graded, 1 withheld, 78 refused by the gate in the sandbox."""
+def exit_code(result: "AttemptResult", stopped: ExitCode | None = None) -> ExitCode:
+    """0 graded, 1 withheld, 78 refused by the gate in the sandbox; `stopped` if it was cancelled.
+
+    An attempt that was over before the cancel reached it keeps its own code.
+    """
     from stanchion.protocol.outcome import EndReason
+
+    if stopped is not None and result.outcome.reason is EndReason.CANCELLED:
+        return stopped
 
     if result.outcome.reason is EndReason.REFUSED:
         return ExitCode.REFUSED

@@ -43,9 +43,22 @@ async def keep(order: Order, *, tell: Callable[[Report], None], cancelled: async
             return tell(BrokerAway(why=str(error)))
         tell(Opened(id=opened.id, launch_sha256=opened.launch_sha256))
         attempt = Attempt(order, opened, broker, started=started)
-        result = await attempt.run(cancelled)
+        try:
+            result = await attempt.run(cancelled)
+        except BaseException as error:
+            await _give_up(broker, opened.id, error)
+            raise
         tell(Ended(result=str(attempt.write(result))))
     return None
+
+
+async def _give_up(broker: BrokerClient, attempt: str, error: BaseException) -> None:
+    """An attempt that cannot be kept must not stay open at the broker."""
+    facts = HostFacts(sandbox_started=False, start_error=f"the keeper failed: {error!r}")
+    try:
+        await broker.host_facts(attempt, HostReport(host=facts))
+    except (BrokerUnreachableError, RefusedError) as refused:
+        log.warning("the attempt could not be closed: %s", refused)
 
 
 @asynccontextmanager

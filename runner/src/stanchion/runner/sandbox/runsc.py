@@ -72,6 +72,7 @@ class Sandbox:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
+            env=_environment(),
             start_new_session=True,
             preexec_fn=_die_with(os.getpid()),
         )
@@ -105,6 +106,7 @@ class Sandbox:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
+            env=_environment(),
         )
         try:
             return await asyncio.wait_for(process.wait(), COMMAND_TIMEOUT_S) == 0
@@ -120,6 +122,11 @@ class Sandbox:
         if not done and not await self.signal("KILL") and self._process.returncode is None:
             os.killpg(self._process.pid, signal.SIGKILL)  # runsc takes its sandbox along
         return await waiting
+
+
+def _environment() -> dict[str, str]:
+    """All that runsc gets to know of the host's environment."""
+    return {"PATH": os.environ.get("PATH", os.defpath)}
 
 
 def _die_with(parent: int) -> Callable[[], None]:
