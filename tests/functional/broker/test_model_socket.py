@@ -8,6 +8,7 @@ from fakes.supervisor import ask, raw
 from fakes.upstream import response, upstream
 from functional.broker.live import LiveBroker, enrolled
 from stanchion.broker.leases import make_token
+from stanchion.broker.model_socket import MAX_CONNECTIONS
 
 BODY = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max"}'
 UNAUTHORIZED = (
@@ -143,3 +144,23 @@ async def test_heads_and_bodies_are_bounded(broker: LiveBroker, size: int, statu
         answer = await reader.read()
         assert answer.startswith(f"HTTP/1.1 {status} ".encode())
         writer.close()
+
+
+async def test_connections_of_one_attempt_are_bounded_and_others_are_not_touched(
+    broker: LiveBroker,
+) -> None:
+    async with (
+        upstream(OK) as provider,
+        enrolled(broker, provider.port) as run,
+        enrolled(broker, provider.port) as other,
+    ):
+        path = str(run.directory / "model.sock")
+        held = [await asyncio.open_unix_connection(path) for _ in range(MAX_CONNECTIONS)]
+        reader, writer = await asyncio.open_unix_connection(path)
+        assert await reader.read() == b""
+        assert (await ask(other.directory, BODY, lease=other.lease)).status == 200
+        for _, open_writer in [*held, (reader, writer)]:
+            open_writer.close()
+            await open_writer.wait_closed()
+        while (await ask(run.directory, BODY, lease=run.lease)).status != 200:
+            pass

@@ -87,6 +87,7 @@ class Attempt:
     """No further receipt but those of the close."""
     sealed: bool = False
     """Its last event is in the stream."""
+    connections: int = 0
     flows: set[Flow] = field(default_factory=set)
     tell: Callable[[FromBroker], None] | None = None
     """Sends to the supervisor, while its control connection stands."""

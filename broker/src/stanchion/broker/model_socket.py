@@ -25,6 +25,8 @@ from stanchion.broker.replies import constant_reply
 
 HEAD_DEADLINE_S = 10.0
 BODY_DEADLINE_S = 120.0
+MAX_CONNECTIONS = 256
+"""Open at a time per attempt: one attempt must not take the descriptors of the others."""
 MAX_FRAMING_BYTES = 8 * 1024 * 1024
 """Chunk heads and trailers on top of a body."""
 
@@ -41,6 +43,9 @@ class ModelRequest:
 
 class Attended(Protocol):
     """The attempt that a socket belongs to: identity is the listener."""
+
+    connections: int
+    """How many are open now."""
 
     def lease_problem(self, lease: str) -> str | None:
         """Why the lease is not accepted."""
@@ -86,7 +91,12 @@ class ModelConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        self._deadline(HEAD_DEADLINE_S)
+        self._attempt.connections += 1
+        if self._attempt.connections > MAX_CONNECTIONS:
+            self._attempt.denied("too_many_connections")
+            self._close()
+        else:
+            self._deadline(HEAD_DEADLINE_S)
 
     def data_received(self, data: bytes) -> None:
         if self._asked or self._finished:
@@ -107,6 +117,7 @@ class ModelConnection(asyncio.Protocol):
         self._leave()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._attempt.connections -= 1
         self._cancel_deadline()
         self._leave()
 
