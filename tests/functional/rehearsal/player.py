@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 CHAT = "/v1/chat/completions"
+MESSAGES = "/v1/messages"
 TIMEOUT_S = 20
 
 
