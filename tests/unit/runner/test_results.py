@@ -71,6 +71,17 @@ def test_a_folder_that_holds_anything_is_never_written_over(tmp_path: Path) -> N
         JobFolder.create(tmp_path / "mine", a_job())
 
 
+def test_a_folder_in_which_nothing_was_started_is_taken_back(tmp_path: Path) -> None:
+    folder = JobFolder.create(tmp_path / "out", a_job())
+    folder.attempt("hello", 1)
+    folder.discard()
+    assert not folder.path.exists()
+    folder = JobFolder.create(tmp_path / "out", a_job())
+    write_json(folder.attempt("hello", 1) / "result.json", a_result())
+    folder.discard()
+    assert read_results(folder.path) == [a_result()]
+
+
 def test_a_path_without_results_is_named(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"no result\.json"):
         read_results(tmp_path)

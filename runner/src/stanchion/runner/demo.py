@@ -19,6 +19,7 @@ from stanchion.runner.audit_call import AuditVerdict, audit_bundle
 from stanchion.runner.demo_text import Seen, evidence_lines
 from stanchion.runner.examples import example_task
 from stanchion.runner.host_checks import cgroup_check
+from stanchion.runner.interrupts import cancelling
 from stanchion.runner.key_scan import Scan, scan_sandbox
 from stanchion.runner.resolve import Options
 from stanchion.runner.results import JobFolder, replace_demo

@@ -84,6 +84,11 @@ class JobFolder:
         (self.path / SUMMARY_TEXT).write_text(summary_text(summary), encoding="utf-8")
         return summary
 
+    def discard(self) -> None:
+        """Take it back where nothing was started: the same command must work once it is mended."""
+        if not any(self.path.glob(f"{ATTEMPTS}/*/{RESULT}")):
+            shutil.rmtree(self.path)
+
 
 def replace_demo(path: Path) -> None:
     """Remove the folder of an earlier demo; RefusedError for anything else."""

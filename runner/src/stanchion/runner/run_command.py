@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from stanchion.broker.client import BrokerClient, StatePaths
+from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.admin import ProfileView
 from stanchion.protocol.launch import LaunchSpec
-from stanchion.protocol.refusal import refuse
+from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.attempt_run import Launch, Watch, run_attempt
 from stanchion.runner.brokers import Say, ensure_broker
@@ -142,6 +142,10 @@ def launch_in(
 
 async def run_and_record(launch: Launch, folder: JobFolder, watch: Watch) -> AttemptResult:
     """The attempt, with its line in the job's results and summary."""
-    result = await run_attempt(launch, watch)
+    try:
+        result = await run_attempt(launch, watch)
+    except (RefusedError, BrokerUnreachableError):
+        folder.discard()
+        raise
     folder.add(result)
     return result
