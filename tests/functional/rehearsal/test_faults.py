@@ -65,6 +65,7 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
     script = "\n".join(["version = 1", *turns])
     with Rehearsal(tmp_path_factory.mktemp("faults"), script, key=KEY) as started:
         yield started
+        assert started.end() == 0
 
 
 @pytest.fixture(params=[CHAT, MESSAGES], ids=["openai", "anthropic"])
