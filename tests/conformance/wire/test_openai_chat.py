@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stanchion.broker.dialects.openai_chat import READER
-from stanchion.broker.response_reader import ResponseReader, form_of
+from stanchion.broker.plane.dialects.openai_chat import READER
+from stanchion.broker.plane.response_reader import ResponseReader, form_of
 from stanchion.protocol.exchange import Answered
 from stanchion.protocol.usage import Usage
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fakes.launches import order
 from fakes.supervisor import Supervisor
-from stanchion.broker.bundle import Verified, verify
 from stanchion.broker.client import BrokerClient, StatePaths
+from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.protocol.admin import RunOpenedReply, RunView
 from stanchion.protocol.control import Enrolled
 from stanchion.protocol.evidence import HostFacts

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fakes.launches import spec
-from stanchion.broker.attempt import Attempt, Terms
-from stanchion.broker.ledger import Ledger
+from stanchion.broker.attempts.attempt import Attempt, Terms
+from stanchion.broker.plane.upstream import Target
+from stanchion.broker.receipts.ledger import Ledger
 from stanchion.broker.tasks import Tasks
-from stanchion.broker.upstream import Target
 from stanchion.protocol.codec import digest
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import AccountRef, FrozenLaunch

@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import SplitResult
 
 from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
+from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
-from stanchion.broker.upstream import Target
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.launch import AccountRef
 

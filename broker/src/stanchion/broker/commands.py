@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 import msgspec
 
-from stanchion.broker.audit_command import audit
+from stanchion.broker.auditing.command import audit
 from stanchion.broker.client.paths import StatePaths, runtime_dir
 from stanchion.protocol.admin import Health
 from stanchion.protocol.exit_codes import ExitCode
@@ -52,9 +52,9 @@ def serve(
     state_dir: str | None, config_path: Path | None, runtime_dir: Path | None, ready_fd: int | None
 ) -> None:
     """Run the broker in the foreground."""
-    from stanchion.broker.ledger import LedgerError
+    from stanchion.broker.receipts.ledger import LedgerError
+    from stanchion.broker.receipts.signing import KeyFileError
     from stanchion.broker.serve import Settings, run
-    from stanchion.broker.signing import KeyFileError
 
     settings = Settings(
         paths=StatePaths.resolve(state_dir, os.environ),
@@ -106,7 +106,7 @@ def stop(state_dir: str | None) -> None:
 @_state_dir
 def key(state_dir: str | None) -> None:
     """Print the public key that verifies this broker's receipts."""
-    from stanchion.broker.signing import KeyFileError, read_public_key
+    from stanchion.broker.receipts.signing import KeyFileError, read_public_key
 
     file = StatePaths.resolve(state_dir, os.environ).public_key_file
     try:

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stanchion.broker.accounts import Accounts
-from stanchion.broker.admin import Admin
-from stanchion.broker.admin_socket import AdminSite
+from stanchion.broker.admin.listening import AdminSite
+from stanchion.broker.admin.metrics import Metrics
+from stanchion.broker.admin.routes import Admin
+from stanchion.broker.attempts.listeners import bind_private
+from stanchion.broker.attempts.runs import Runs
 from stanchion.broker.client.paths import StatePaths
 from stanchion.broker.config import Config, built_in, read_config
-from stanchion.broker.ledger import Ledger
-from stanchion.broker.listeners import bind_private
-from stanchion.broker.metrics import Metrics
-from stanchion.broker.runs import Runs
+from stanchion.broker.receipts.ledger import Ledger
 from stanchion.broker.tasks import Tasks
 from stanchion.protocol.refusal import refuse
 

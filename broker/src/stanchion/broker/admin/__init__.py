@@ -1,0 +1,1 @@
+"""The admin API: its routes, its Unix socket, what it shows; no secret ever leaves by it."""

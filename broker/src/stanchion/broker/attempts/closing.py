@@ -1,0 +1,78 @@
+"""Closes an attempt: host facts in, evidence together, verdict, last receipts, signed close.
+
+Once. It waits, bounded, until the control connection is drained and no exchange is under way, so
+that the close never runs ahead of what it closes.
+"""
+
+import asyncio
+import contextlib
+
+from stanchion.broker.attempts.attempt import Attempt
+from stanchion.broker.attempts.verdict import Verdict, decide
+from stanchion.protocol.codec import digest
+from stanchion.protocol.events import AssertedBy, HostReported, RunClosed
+from stanchion.protocol.evidence import Evidence, HostFacts
+from stanchion.protocol.receipt import ClaimRecorded, HostRecorded
+
+DRAIN_S = 5.0
+
+
+async def close_attempt(attempt: Attempt, host: HostFacts) -> Verdict:
+    """Decide and seal; the caller makes sure that it happens once."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_S):
+            await attempt.control_free.wait()
+    await attempt.revoke("the sandbox is gone")
+    await attempt.settle(DRAIN_S)
+    attempt.closed = True
+    verdict = decide(
+        evidence_of(attempt, host),
+        attempt.story.verifier,
+        untouched_reward=attempt.terms.untouched_reward,
+        scrubbed=attempt.wire.secret_scrubbed,
+    )
+    await _seal(attempt, host, verdict)
+    return verdict
+
+
+def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
+    """All of it, by who asserts it."""
+    spec = attempt.spec
+    return Evidence(
+        cancelled=attempt.cancelled,
+        claim=attempt.story.claim,
+        host=host,
+        wire=attempt.wire.facts(enforced=attempt.enforced),
+        model_asked=spec.model.id,
+        effort_declared=spec.effort.word is not None,
+        isolation_asked=spec.sandbox.isolation,
+        answers_declared=spec.workspace.answers is not None,
+    )
+
+
+async def _seal(attempt: Attempt, host: HostFacts, verdict: Verdict) -> None:
+    attempt.publish(HostReported(host=host), AssertedBy.HOST)
+    claim = attempt.story.claim
+    if claim is not None:
+        await attempt.book.append(
+            ClaimRecorded, asserted_by=AssertedBy.SANDBOX, claim_sha256=digest(claim)
+        )
+    await attempt.book.append(HostRecorded, asserted_by=AssertedBy.HOST, host=host)
+    await attempt.book.close(
+        reason=verdict.outcome.reason,
+        detail=verdict.outcome.detail,
+        flags=tuple(verdict.outcome.flags),
+        grade=verdict.graded.grade,
+        score=verdict.score_text,
+        reward_sha256=verdict.reward_sha256,
+    )
+    cursor = attempt.publish(
+        RunClosed(
+            outcome=verdict.outcome,
+            graded=verdict.graded,
+            score=verdict.score,
+            head=attempt.book.head,
+        )
+    )
+    attempt.sealed = True
+    await attempt.ledger.events.flushed(cursor)

@@ -1,0 +1,99 @@
+"""Folds what the broker saw of an attempt's exchanges into its wire facts and figures. Pure."""
+
+from dataclasses import dataclass, field
+
+from stanchion.broker.plane.dialects.base import REFUSALS
+from stanchion.protocol.evidence import WireFacts
+from stanchion.protocol.exchange import (
+    Answered,
+    Asked,
+    ErrorClass,
+    ExchangeResult,
+    Finish,
+    Mismatch,
+)
+from stanchion.protocol.usage import Usage, total
+
+
+@dataclass(slots=True)
+class WireFold:
+    """Everything so far."""
+
+    exchanges: int = 0
+    completed: int = 0
+    length_stops: int = 0
+    limits: list[int | None] = field(default_factory=list)
+    """Each distinct output limit on the wire, in order of first sight."""
+    efforts: list[str | None] = field(default_factory=list)
+    models_served: list[str] = field(default_factory=list)
+    mismatch: Mismatch | None = None
+    secret_scrubbed: bool = False
+    last: Answered | None = None
+    first_completed_at_ms: int | None = None
+    _usages: list[Usage | None] = field(default_factory=list)
+    _reasoning: list[bool | None] = field(default_factory=list)
+
+    def asked(self, asked: Asked) -> None:
+        """A request's words were read, whether or not it was sent."""
+        if asked.output_limit not in self.limits:
+            self.limits.append(asked.output_limit)
+        if asked.effort not in self.efforts:
+            self.efforts.append(asked.effort)
+
+    def differs(self, mismatch: Mismatch) -> None:
+        """A request differs from the terms; the first one stays."""
+        if self.mismatch is None:
+            self.mismatch = mismatch
+
+    def started(self) -> None:
+        """A request is on record and leaves."""
+        self.exchanges += 1
+
+    def ended(self, answered: Answered, *, at_ms: int, scrubbed: bool) -> None:
+        """An exchange ended."""
+        self.last = answered
+        self.secret_scrubbed = self.secret_scrubbed or scrubbed
+        if answered.model_served is not None and answered.model_served not in self.models_served:
+            self.models_served.append(answered.model_served)
+        if answered.finish is Finish.LENGTH:
+            self.length_stops += 1
+        if answered.has_content:
+            self.completed += 1
+            if self.first_completed_at_ms is None:
+                self.first_completed_at_ms = at_ms
+        if answered.status is not None and answered.status < 300:
+            self._usages.append(answered.usage)
+            self._reasoning.append(answered.reasoning_present)
+
+    @property
+    def usage(self) -> Usage:
+        """Over all answers; what one of them did not report is unknown."""
+        return total(self._usages)
+
+    @property
+    def reasoning_present(self) -> bool | None:
+        """True on any; False if no completed response had some; else None."""
+        if True in self._reasoning:
+            return True
+        return False if self._reasoning and None not in self._reasoning else None
+
+    def facts(self, *, enforced: bool) -> WireFacts:
+        """The evidence."""
+        last = self.last
+        return WireFacts(
+            exchanges=self.exchanges,
+            completed=self.completed,
+            last_finish=None if last is None else last.finish,
+            last_result_ok=None if last is None else last.result is ExchangeResult.COMPLETED,
+            length_stops=self.length_stops,
+            mismatch=self.mismatch,
+            enforced=enforced,
+            provider_refused=_refused(last),
+            models_served=tuple(self.models_served),
+        )
+
+
+def _refused(last: Answered | None) -> ErrorClass | None:
+    if last is None or last.result is not ExchangeResult.PROVIDER_ERROR:
+        return None
+    return last.error_class if last.error_class in REFUSALS else None

@@ -1,0 +1,1 @@
+"""Reading receipts offline: what a bundle proves, and what it does not."""

@@ -1,0 +1,105 @@
+"""The `stanchion audit` command: paths and keys in, reports and an exit code out.
+
+It needs no broker and no network. It decides where trust comes from: `--key`, else the public key
+of this machine's broker, and never anything in or beside a bundle.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+
+class _UsageError(click.ClickException):
+    exit_code = 2
+
+
+@click.command
+@click.argument(
+    "paths",
+    metavar="PATH...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+)
+@click.option(
+    "--key",
+    "key_files",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Public key to trust, in place of this machine's broker; may be given more than once.",
+)
+@click.option(
+    "--require",
+    "demands",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Demand it of every attempt: effort, output_limit, model, isolation, harness or outcome.",
+)
+@click.option("--state-dir", metavar="DIR", help="State folder whose broker is trusted.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def audit(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    key_files: tuple[Path, ...],
+    demands: tuple[str, ...],
+    state_dir: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Check receipts offline: is every byte as signed, by whom, and what does it prove.
+
+    PATH is a bundle, an attempt directory or a result directory. Exit code: 0 verified, 1 a
+    requirement failed, 3 incomplete or signer unknown, 4 tampered; over several paths the worst.
+    """
+    from stanchion.broker.auditing.judging import Report, broken, judge, missing, worst
+    from stanchion.broker.auditing.paths import Found, PathError, contradiction, find
+    from stanchion.broker.auditing.requirements import RequirementError, parse_requirement
+    from stanchion.broker.receipts.bundle import Broken, verify
+    from stanchion.broker.receipts.signing import KeyFileError
+    from stanchion.protocol.codec import encode
+
+    try:
+        requirements = [parse_requirement(text) for text in demands]
+        trusted_keys = _trusted_keys(key_files, state_dir)
+        attempts = {found.path.resolve(): found for path in paths for found in find(path)}
+    except (RequirementError, KeyFileError, PathError) as error:
+        raise _UsageError(str(error)) from error
+
+    def report(found: Found) -> Report:
+        if found.data is None:
+            return missing(str(found.path))
+        bundle = verify(found.data)
+        if isinstance(bundle, Broken):
+            return broken(str(found.path), bundle)
+        return judge(
+            bundle,
+            path=str(found.path),
+            trusted_keys=trusted_keys,
+            requirements=requirements,
+            contradiction=contradiction(bundle, found.result),
+        )
+
+    reports = [report(found) for found in attempts.values()]
+    if as_json:
+        click.echo(encode(reports))
+    else:
+        from rich.console import Console
+
+        from stanchion.broker.auditing.text import print_reports
+
+        print_reports(reports, Console(file=sys.stdout, highlight=False))
+    context.exit(worst(reports))
+
+
+def _trusted_keys(key_files: tuple[Path, ...], state_dir: str | None) -> frozenset[str]:
+    from stanchion.broker.client import StatePaths
+    from stanchion.broker.receipts.signing import read_public_key
+
+    if not key_files:
+        own = StatePaths.resolve(state_dir, os.environ).public_key_file
+        key_files = (own,) if own.exists() else ()
+    return frozenset(read_public_key(file) for file in key_files)

@@ -1,0 +1,130 @@
+"""What a verified bundle says about an attempt: requested, written, on the wire, with counts.
+
+Pure. It reads the wire from `sent` of each exchange.start and from nothing else; what the sandbox
+asserted is kept apart. A request counts as a side request only where the launch declared one of
+that name, so a bundle cannot excuse a request from its terms afterwards.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from stanchion.broker.receipts.bundle import Verified
+from stanchion.protocol.exchange import Asked, ExchangeResult
+from stanchion.protocol.receipt import (
+    Denied,
+    ExchangeEnd,
+    ExchangeStart,
+    Mismatched,
+    RunStarted,
+)
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """One value on the wire and how many main requests carried it."""
+
+    value: str | int | None
+    requests: int
+
+
+class Along(msgspec.Struct, frozen=True, kw_only=True):
+    """One declared value along its way."""
+
+    requested: str | int | None
+    source: str | None
+    """Who declared it, where that is on record."""
+    written: str | int | None
+    """As the supervisor read it back from the harness's configuration; the sandbox's word."""
+    on_the_wire: tuple[Seen, ...]
+    """Each distinct value, in order of first sight; the broker's word."""
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a reader wants to know of one attempt, or a requirement can ask for."""
+
+    model: Along
+    output_limit: Along
+    effort: Along
+    account: str
+    harness: str
+    """`name@version`."""
+    isolation: tuple[str, ...]
+    """As the supervisor tested it, once for each start; the sandbox's word."""
+    outcome: str | None
+    grade: str | None
+    score: str | None
+    requests: int
+    """Main requests."""
+    side_requests: int
+    corrected: int
+    """Requests that left with a declared correction."""
+    completed: int
+    denied: int
+    mismatches: int
+
+
+def main_requests(bundle: Verified) -> list[ExchangeStart]:
+    """Every request that the terms apply to in full."""
+    declared = {side.name: side for side in bundle.opening.launch.spec.side_requests}
+
+    def is_side(start: ExchangeStart) -> bool:
+        side = declared.get(start.side) if start.side is not None else None
+        limit = start.sent.output_limit
+        return side is not None and limit is not None and limit <= side.max_output_tokens
+
+    return [start for start in starts(bundle) if not is_side(start)]
+
+
+def starts(bundle: Verified) -> list[ExchangeStart]:
+    """Every request that left."""
+    return [record for record in bundle.records if isinstance(record, ExchangeStart)]
+
+
+def gather(bundle: Verified) -> Facts:
+    """The facts of a verified bundle."""
+    spec, records, closing = bundle.opening.launch.spec, bundle.records, bundle.closing
+    all_starts, main = starts(bundle), main_requests(bundle)
+    sent = [start.sent for start in main]
+    ran = next((record for record in records if isinstance(record, RunStarted)), None)
+    limit = spec.limits.output_tokens
+    return Facts(
+        model=Along(
+            requested=spec.model.id,
+            source=None,
+            written=ran.written_model if ran else None,
+            on_the_wire=_seen(sent, "model"),
+        ),
+        output_limit=Along(
+            requested=limit.value if limit else None,
+            source=limit.source.value if limit else None,
+            written=ran.written_output_limit if ran else None,
+            on_the_wire=_seen(sent, "output_limit"),
+        ),
+        effort=Along(
+            requested=spec.effort.word,
+            source=None,
+            written=ran.written_effort if ran else None,
+            on_the_wire=_seen(sent, "effort"),
+        ),
+        account=bundle.opening.launch.account.name,
+        harness=f"{spec.harness.name}@{spec.harness.version}",
+        isolation=tuple(record.isolation for record in records if isinstance(record, RunStarted)),
+        outcome=closing.reason if closing else None,
+        grade=closing.grade if closing else None,
+        score=closing.score if closing else None,
+        requests=len(main),
+        side_requests=len(all_starts) - len(main),
+        corrected=sum(bool(start.corrections) for start in all_starts),
+        completed=sum(
+            isinstance(record, ExchangeEnd) and record.answered.result is ExchangeResult.COMPLETED
+            for record in records
+        ),
+        denied=sum(isinstance(record, Denied) for record in records),
+        mismatches=sum(isinstance(record, Mismatched) for record in records),
+    )
+
+
+def _seen(sent: Iterable[Asked], field: str) -> tuple[Seen, ...]:
+    counts: Counter[str | int | None] = Counter(getattr(asked, field) for asked in sent)
+    return tuple(Seen(value=value, requests=count) for value, count in counts.items())

@@ -1,0 +1,350 @@
+"""One model request from its body to its last receipt: check, record, send, answer, record.
+
+The story in order. The request leaves only after its exchange.start is durable, and the terminal
+event goes back only after its exchange.end is. Bodies pass unchanged; the only bytes of our own are
+constant error bodies and the asterisks over an echoed key.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from stanchion.broker.attempts.wire_check import first_difference, side_request
+from stanchion.broker.clock import mono_ms
+from stanchion.broker.plane.dialects.base import DialectReader
+from stanchion.broker.plane.dialects.openai_chat import READER as OPENAI_CHAT
+from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
+from stanchion.broker.plane.json_gate import BodyError, read_object
+from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
+from stanchion.broker.plane.relay import Flow, Limits, Relayed, RelayEnd, relay
+from stanchion.broker.plane.replies import constant_reply
+from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
+from stanchion.broker.plane.upstream import (
+    Ending,
+    ResponseHead,
+    Target,
+    Upstream,
+    connected,
+    request_head,
+)
+from stanchion.broker.receipts.ledger import LedgerError
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.exchange import Answered, Asked, ErrorClass, ExchangeResult, Mismatch
+from stanchion.protocol.launch import LaunchSpec
+
+HEAD_WAIT_S = 300.0
+MAX_ERROR_BYTES = 64 * 1024
+ERROR_BODY_WAIT_S = 30.0
+
+READERS: dict[Dialect, DialectReader] = {Dialect.OPENAI_CHAT: OPENAI_CHAT}
+
+
+class Desk(Protocol):
+    """What an exchange needs of its attempt."""
+
+    revoked: "asyncio.Future[None]"
+    """Done when the lease has ended."""
+    flows: set[Flow]
+
+    @property
+    def spec(self) -> LaunchSpec:
+        """The frozen terms."""
+
+    @property
+    def enforced(self) -> bool:
+        """Whether a mismatch ends the attempt."""
+
+    @property
+    def target(self) -> Target:
+        """Where requests go."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether no further request is served."""
+
+    def next_exchange(self) -> int:
+        """The number of the next request."""
+
+    def denied(self, word: str) -> None:
+        """Put a refusal on record."""
+
+    async def note_mismatch(self, asked: Asked, mismatch: Mismatch) -> None:
+        """Put a difference on record; under enforce, order the stop."""
+
+    async def note_start(self, number: int, asked: Asked, request: ModelRequest) -> None:
+        """Put the start on record, durably; LedgerError = it is not."""
+
+    def note_alive(self, number: int) -> None:
+        """The stream carried semantic events."""
+
+    async def note_end(self, number: int, answered: Answered, *, scrubbed: bool) -> None:
+        """Put the end on record, durably."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came back, and how to hand over what is left of it."""
+
+    answered: Answered
+    deliver: Callable[[], None]
+
+
+async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> None:
+    """Answer one model request."""
+    if desk.stopping:
+        _refuse(desk, down, 403, "forbidden")
+        return
+    dialect, _ = UPSTREAM[request.route]
+    try:
+        asked = READERS[dialect].read_request(read_object(request.body), request.body)
+    except BodyError:
+        _refuse(desk, down, 400, "bad_body")
+        return
+    number = desk.next_exchange()
+    side = side_request(desk.spec, request.body)
+    difference = first_difference(desk.spec, asked, exchange=number, side=side)
+    if difference is not None:
+        await desk.note_mismatch(asked, difference)
+        if desk.enforced:
+            down.reply(403, constant_reply("mismatch"))
+            return
+    try:
+        await desk.note_start(number, asked, request)
+    except LedgerError:
+        down.reply(503, constant_reply("no_receipt"))
+        return
+    await _Exchange(desk, request, down, number, asked).run()
+
+
+def _refuse(desk: Desk, down: ModelConnection, status: int, word: str) -> None:
+    desk.denied(word)
+    down.reply(status, constant_reply(word))
+
+
+class _Exchange:
+    """The part of the story after exchange.start."""
+
+    def __init__(
+        self, desk: Desk, request: ModelRequest, down: ModelConnection, number: int, asked: Asked
+    ) -> None:
+        self._desk = desk
+        self._request = request
+        self._down = down
+        self._number = number
+        self._asked = asked
+        self._key = desk.target.key
+        self._started_ms = mono_ms()
+        self._first_byte_ms: int | None = None
+        self._request_id: str | None = None
+        self._scrubbed = False
+
+    async def run(self) -> None:
+        """Send, answer, record, deliver."""
+        try:
+            answer = await self._forward()
+        except (OSError, TimeoutError):
+            answer = self._failed(
+                502, "upstream_unreachable", ExchangeResult.UPSTREAM_UNREACHABLE, ErrorClass.CONNECT
+            )
+        answered = self._complete(answer.answered)
+        try:
+            await self._desk.note_end(self._number, answered, scrubbed=self._scrubbed)
+        except LedgerError:
+            self._down.abort()
+            return
+        answer.deliver()
+
+    async def _forward(self) -> _Answer:
+        target = self._desk.target
+        _, path = UPSTREAM[self._request.route]
+        body = self._request.body
+        async with connected(target) as up:
+            up.send(request_head(target, path, self._request.forwarded, len(body)), body)
+            head = await self._await_head(up)
+            if not isinstance(head, ResponseHead):
+                return head
+            self._first_byte_ms = mono_ms() - self._started_ms
+            self._request_id = head.get("x-request-id") or head.get("request-id")
+            return await self._answer(up, head)
+
+    async def _await_head(self, up: Upstream) -> "ResponseHead | _Answer":
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._down.watch(
+            on_gone=lambda: None if gone.done() else gone.set_result(None),
+            on_pause=up.pause,
+            on_resume=up.resume,
+        )
+        await _first_of(HEAD_WAIT_S, up.head, self._desk.revoked, gone)
+        if gone.done() and not up.head.done():
+            await _first_of(Limits().drain_s, up.head, self._desk.revoked)
+        if self._desk.revoked.done():
+            return _Answer(Answered(result=ExchangeResult.REVOKED), self._down.abort)
+        if not up.head.done():
+            return self._no_head(client_gone=gone.done())
+        head = up.head.result()
+        if head is Ending.MALFORMED:
+            return self._failed(
+                502,
+                "upstream_protocol",
+                ExchangeResult.UNREADABLE,
+                ErrorClass.UPSTREAM_PROTOCOL,
+            )
+        if isinstance(head, Ending):
+            return self._failed(
+                502, "upstream_unreachable", ExchangeResult.UPSTREAM_UNREACHABLE, ErrorClass.CONNECT
+            )
+        return head
+
+    def _no_head(self, *, client_gone: bool) -> _Answer:
+        if client_gone:
+            why = "the client left before the provider began to answer"
+            answered = Answered(result=ExchangeResult.CLIENT_GONE, usage_why=why)
+            return _Answer(answered, self._down.abort)
+        return self._failed(
+            504, "upstream_timeout", ExchangeResult.TRUNCATED, ErrorClass.UPSTREAM_PROTOCOL
+        )
+
+    async def _answer(self, up: Upstream, head: ResponseHead) -> _Answer:
+        encoding = (head.get("content-encoding") or "identity").strip().lower()
+        if head.status < 200 or 300 <= head.status < 400:
+            return self._refused_answer(head, "upstream_redirect", f"status {head.status}")
+        if encoding not in {"identity", ""}:
+            return self._refused_answer(head, "upstream_encoding", "an unasked content encoding")
+        form = form_of(head.get("content-type"))
+        reader = ResponseReader(
+            READERS[self._desk.spec.dialect],
+            status=head.status,
+            form=form,
+            output_limit=self._asked.output_limit,
+        )
+        if head.status >= 300:
+            return await self._error_answer(up, head, reader)
+        length = head.length if form is not Form.EVENTS else None
+        self._down.begin(head.status, self._returned(head), length)
+        flow = relay(
+            up,
+            self._down,
+            reader,
+            limits=Limits(),
+            on_alive=lambda: self._desk.note_alive(self._number),
+        )
+        self._desk.flows.add(flow)
+        try:
+            relayed = await flow.run()
+        finally:
+            self._desk.flows.discard(flow)
+        return self._relayed_answer(reader, relayed)
+
+    def _relayed_answer(self, reader: ResponseReader, relayed: Relayed) -> _Answer:
+        whole = relayed.end in {RelayEnd.COMPLETE, RelayEnd.TERMINAL}
+        answered = reader.answered(complete=whole, client_gone=relayed.end is RelayEnd.CLIENT_GONE)
+        if relayed.end is RelayEnd.REVOKED:
+            revoked = msgspec.structs.replace(answered, result=ExchangeResult.REVOKED)
+            return _Answer(revoked, self._down.abort)
+        if relayed.end is RelayEnd.IDLE and answered.error_words is None:
+            words = "no semantic event for the idle limit"
+            answered = msgspec.structs.replace(answered, error_words=words)
+
+        def deliver() -> None:
+            self._down.write(relayed.held)
+            if whole:
+                self._down.finish()
+            else:
+                self._down.abort()
+
+        return _Answer(answered, deliver)
+
+    async def _error_answer(
+        self, up: Upstream, head: ResponseHead, reader: ResponseReader
+    ) -> _Answer:
+        body, whole = await _collect(up, self._desk.revoked)
+        if self._desk.revoked.done():
+            answered = Answered(result=ExchangeResult.REVOKED, status=head.status)
+            return _Answer(answered, self._down.abort)
+        reader.saw(body)
+        answered = reader.answered(complete=whole, client_gone=self._down.gone)
+        if not whole:
+            reply = constant_reply("upstream_error_too_large")
+            return _Answer(answered, lambda: self._down.reply(502, reply))
+        shown = self._mask(body)
+        headers = self._returned(head)
+        return _Answer(answered, lambda: self._down.reply(head.status, shown, headers))
+
+    def _refused_answer(self, head: ResponseHead, word: str, words: str) -> _Answer:
+        answered = Answered(
+            result=ExchangeResult.UNREADABLE,
+            status=head.status,
+            error_class=ErrorClass.UPSTREAM_PROTOCOL,
+            error_words=words,
+            usage_why="the answer was refused unread",
+        )
+        return _Answer(answered, lambda: self._down.reply(502, constant_reply(word)))
+
+    def _failed(
+        self, status: int, word: str, result: ExchangeResult, error_class: ErrorClass
+    ) -> _Answer:
+        answered = Answered(
+            result=result, error_class=error_class, usage_why="no answer came from the provider"
+        )
+        if self._down.started:
+            return _Answer(answered, self._down.abort)
+        return _Answer(answered, lambda: self._down.reply(status, constant_reply(word)))
+
+    def _returned(self, head: ResponseHead) -> list[tuple[str, str]]:
+        kept = returned_headers(head.headers)
+        if self._key is None:
+            return kept
+        masked = [(name, self._key.mask_text(value)) for name, value in kept]
+        self._scrubbed = self._scrubbed or masked != kept
+        return masked
+
+    def _mask(self, body: bytes) -> bytes:
+        masked = body if self._key is None else self._key.mask(body)
+        self._scrubbed = self._scrubbed or masked != body
+        return masked
+
+    def _masked_word(self, text: str | None) -> str | None:
+        if text is None or self._key is None:
+            return text
+        masked = self._key.mask_text(text)
+        self._scrubbed = self._scrubbed or masked != text
+        return masked
+
+    def _complete(self, answered: Answered) -> Answered:
+        """With its times, and with every word of the provider masked."""
+        return msgspec.structs.replace(
+            answered,
+            error_words=self._masked_word(answered.error_words),
+            finish_raw=self._masked_word(answered.finish_raw),
+            model_served=self._masked_word(answered.model_served),
+            provider_request_id=self._masked_word(self._request_id),
+            first_byte_ms=self._first_byte_ms,
+            duration_ms=mono_ms() - self._started_ms,
+        )
+
+
+async def _first_of(timeout_s: float, *futures: asyncio.Future[Any]) -> None:
+    await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _collect(up: Upstream, revoked: "asyncio.Future[None]") -> tuple[bytes, bool]:
+    """An error body of bounded size, and whether it is whole."""
+    done: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+    body = bytearray()
+
+    def take(data: bytes) -> None:
+        body.extend(data)
+        if len(body) > MAX_ERROR_BYTES:
+            end(Ending.CUT)
+
+    def end(ending: Ending) -> None:
+        if not done.done():
+            done.set_result(ending)
+
+    up.take_body(take, end)
+    await _first_of(ERROR_BODY_WAIT_S, done, revoked)
+    whole = done.done() and done.result() is Ending.COMPLETE and len(body) <= MAX_ERROR_BYTES
+    return bytes(body[:MAX_ERROR_BYTES]), whole

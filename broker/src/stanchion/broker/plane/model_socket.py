@@ -1,0 +1,287 @@
+"""The model socket of one attempt: requests in by one connection each, responses out.
+
+It decides nothing about a request but its framing and lease; the exchange does. Response heads are
+built here from our own reason phrases; body bytes pass unchanged. After one response, or any
+refusal, the connection is closed, and bytes behind a request are never read as another one.
+"""
+
+import asyncio
+import http
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import httptools
+
+from stanchion.broker.plane.http_gate import (
+    MAX_BODY_BYTES,
+    MAX_HEAD_BYTES,
+    Accepted,
+    Denial,
+    Route,
+    read_head,
+)
+from stanchion.broker.plane.replies import constant_reply
+
+HEAD_DEADLINE_S = 10.0
+BODY_DEADLINE_S = 120.0
+MAX_CONNECTIONS = 256
+"""Open at a time per attempt: one attempt must not take the descriptors of the others."""
+MAX_FRAMING_BYTES = 8 * 1024 * 1024
+"""Chunk heads and trailers on top of a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """A request that came whole."""
+
+    route: Route
+    forwarded: tuple[tuple[str, str], ...]
+    session: str | None
+    body: bytes
+
+
+class Attended(Protocol):
+    """The attempt that a socket belongs to: identity is the listener."""
+
+    connections: int
+    """How many are open now."""
+
+    def lease_problem(self, lease: str) -> str | None:
+        """Why the lease is not accepted."""
+
+    def denied(self, word: str) -> None:
+        """A request was refused."""
+
+    def local_answer(self, route: Route) -> bytes:
+        """The JSON of a route that is answered here."""
+
+    def serve(self, request: ModelRequest, down: "ModelConnection") -> Coroutine[None, None, None]:
+        """Answer a model request."""
+
+    def start(self, coroutine: Coroutine[None, None, None]) -> None:
+        """Run a task that the attempt owns."""
+
+
+class ModelConnection(asyncio.Protocol):
+    """One connection, from its first byte to its close."""
+
+    def __init__(self, attempt: Attended, loop: asyncio.AbstractEventLoop) -> None:
+        self._attempt = attempt
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._head = bytearray()
+        self._accepted: Accepted | None = None
+        self._parser: httptools.HttpRequestParser | None = None
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+        self._raw_bytes = 0
+        self._asked = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._chunked = False
+        self._finished = False
+        self.gone = False
+        self.started = False
+        """Whether a response head was sent."""
+        self._on_gone: Callable[[], None] = _nothing
+        self._on_pause: Callable[[], None] = _nothing
+        self._on_resume: Callable[[], None] = _nothing
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._attempt.connections += 1
+        if self._attempt.connections > MAX_CONNECTIONS:
+            self._attempt.denied("too_many_connections")
+            self._close()
+        else:
+            self._deadline(HEAD_DEADLINE_S)
+
+    def data_received(self, data: bytes) -> None:
+        if self._asked or self._finished:
+            return
+        if self._accepted is not None:
+            self._feed(data)
+            return
+        self._head += data
+        end = self._head.find(b"\r\n\r\n")
+        if end > MAX_HEAD_BYTES or (end < 0 and len(self._head) > MAX_HEAD_BYTES):
+            self._refuse(Denial.HEAD_TOO_LARGE)
+        elif end >= 0:
+            head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
+            self._head.clear()
+            self._take_head(head, rest)
+
+    def eof_received(self) -> None:
+        self._leave()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._attempt.connections -= 1
+        self._cancel_deadline()
+        self._leave()
+
+    def pause_writing(self) -> None:
+        self._on_pause()
+
+    def resume_writing(self) -> None:
+        self._on_resume()
+
+    # the request
+
+    def _take_head(self, head: bytes, rest: bytes) -> None:
+        accepted = read_head(head)
+        if isinstance(accepted, Denial):
+            self._refuse(accepted)
+            return
+        if self._attempt.lease_problem(accepted.lease) is not None:
+            self._refuse(Denial.UNAUTHORIZED)
+            return
+        self._accepted = accepted
+        self._parser = httptools.HttpRequestParser(self)
+        self._deadline(BODY_DEADLINE_S)
+        if accepted.expects_continue and self._transport is not None:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._feed(head + rest)
+
+    def _feed(self, data: bytes) -> None:
+        self._raw_bytes += len(data)
+        if self._parser is None or self._raw_bytes > MAX_BODY_BYTES + MAX_FRAMING_BYTES:
+            self._refuse(Denial.TOO_LARGE)
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            if not self._asked:
+                self._refuse(Denial.BAD_REQUEST)
+
+    def on_body(self, data: bytes) -> None:
+        """Called by the parser."""
+        if self._asked or self._finished:
+            return
+        self._body_bytes += len(data)
+        if self._body_bytes > MAX_BODY_BYTES:
+            self._refuse(Denial.TOO_LARGE)
+        else:
+            self._body.append(data)
+
+    def on_message_complete(self) -> None:
+        """Called by the parser; what follows is ignored."""
+        accepted = self._accepted
+        if self._asked or self._finished or accepted is None:
+            return
+        self._asked = True
+        self._cancel_deadline()
+        body, self._body = b"".join(self._body), []
+        if accepted.route in {Route.PROBE, Route.MODELS}:
+            self.reply(200, self._attempt.local_answer(accepted.route))
+            return
+        request = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
+        self._attempt.start(self._attempt.serve(request, self))
+
+    def _refuse(self, denial: Denial) -> None:
+        if self._finished:
+            return
+        self._attempt.denied(denial.word)
+        self.reply(denial.status, constant_reply(denial.word))
+
+    # the response
+
+    def reply(self, status: int, body: bytes, headers: list[tuple[str, str]] | None = None) -> None:
+        """A whole response."""
+        kept = [(n, v) for n, v in headers or [] if n != "content-type" or v]
+        if not any(name == "content-type" for name, _ in kept):
+            kept.append(("content-type", "application/json"))
+        self._send_head(status, [*kept, ("content-length", str(len(body)))])
+        if self._transport is not None and not self._is_head():
+            self._transport.write(body)
+        self._close()
+
+    def begin(self, status: int, headers: list[tuple[str, str]], length: int | None) -> None:
+        """A response whose body follows; without a length it is chunked."""
+        self._chunked = length is None
+        framing = (
+            ("transfer-encoding", "chunked") if length is None else ("content-length", str(length))
+        )
+        self._send_head(status, [*headers, framing])
+
+    def write(self, data: bytes) -> None:
+        """Body bytes."""
+        if self._transport is None or self.gone or not data:
+            return
+        if self._chunked:
+            self._transport.writelines((b"%x\r\n" % len(data), data, b"\r\n"))
+        else:
+            self._transport.write(data)
+
+    def finish(self) -> None:
+        """The body is whole."""
+        if self._chunked and self._transport is not None and not self.gone:
+            self._transport.write(b"0\r\n\r\n")
+        self._close()
+
+    def abort(self) -> None:
+        """Cut the response so that the reader sees that it is not whole.
+
+        What was written before still goes out: a chunked body ends without its last chunk.
+        """
+        self._close()
+
+    def watch(
+        self,
+        *,
+        on_gone: Callable[[], None],
+        on_pause: Callable[[], None],
+        on_resume: Callable[[], None],
+    ) -> None:
+        """Say when the reader is gone, or slow."""
+        self._on_gone, self._on_pause, self._on_resume = on_gone, on_pause, on_resume
+
+    def _is_head(self) -> bool:
+        return self._parser is not None and self._parser.get_method() == b"HEAD"
+
+    def _send_head(self, status: int, headers: list[tuple[str, str]]) -> None:
+        if self._transport is None or self.started or self.gone:
+            return
+        self.started = True
+        lines = [f"HTTP/1.1 {status} {_phrase(status)}"]
+        lines += [f"{name}: {value}" for name, value in headers]
+        lines.append("connection: close")
+        self._transport.write(("\r\n".join(lines) + "\r\n\r\n").encode("ascii"))
+
+    def _close(self) -> None:
+        self._finished = True
+        self._cancel_deadline()
+        if self._transport is not None:
+            self._transport.close()
+
+    def _leave(self) -> None:
+        if not self.gone and not self._finished:
+            self.gone = True
+            self._on_gone()
+            if not self._asked:
+                self._close()
+
+    def _deadline(self, delay_s: float) -> None:
+        self._cancel_deadline()
+        self._timer = self._loop.call_later(delay_s, self._late)
+
+    def _cancel_deadline(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _late(self) -> None:
+        self._attempt.denied("request_too_slow")
+        self._close()
+
+
+def _nothing() -> None:
+    """Nobody watches yet."""
+
+
+def _phrase(status: int) -> str:
+    try:
+        return http.HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"

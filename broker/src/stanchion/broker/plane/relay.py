@@ -1,0 +1,228 @@
+"""Joins a response to the connection it answers: the seam `relay(up, down, tap)`.
+
+Bytes leave first and are read after; only those of a possible terminal event, or the last piece of
+a body that is no event stream, are read first and handed back to wait for their receipt. It paces
+reading by writing and bounds every wait. It must never change a byte.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from stanchion.broker.plane.upstream import Ending, Upstream
+
+MAX_HELD_BYTES = 64 * 1024
+
+
+class Tap(Protocol):
+    """Who reads the copy."""
+
+    semantic_events: int
+
+    def holds_from(self, data: bytes) -> int | None:
+        """Where a terminal event may start in the next bytes; None = nowhere."""
+
+    def saw(self, data: bytes) -> None:
+        """Read bytes."""
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the terminal event or an error came."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether an event has begun that may be terminal."""
+
+    @property
+    def by_events(self) -> bool:
+        """Whether the body is an event stream."""
+
+
+class Down(Protocol):
+    """Where the bytes go."""
+
+    gone: bool
+
+    def write(self, data: bytes) -> None:
+        """Send body bytes."""
+
+    def watch(
+        self,
+        *,
+        on_gone: Callable[[], None],
+        on_pause: Callable[[], None],
+        on_resume: Callable[[], None],
+    ) -> None:
+        """Say when the reader is gone, or slow."""
+
+
+class RelayEnd(Enum):
+    """Why the relay stopped."""
+
+    COMPLETE = "complete"
+    """The whole body came."""
+    TERMINAL = "terminal"
+    """The terminal event came; the provider kept the connection open."""
+    CUT = "cut"
+    MALFORMED = "malformed"
+    IDLE = "idle"
+    CLIENT_GONE = "client_gone"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how much a relay waits for."""
+
+    idle_s: float = 600.0
+    """Without a semantic event."""
+    linger_s: float = 0.5
+    """For the end of the body after its terminal event."""
+    drain_s: float = 5.0
+    """For the usage after the client left."""
+    drain_bytes: int = 1024 * 1024
+    alive_every_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Relayed:
+    """What the relay leaves to be done: bytes that may go once the receipt is durable."""
+
+    end: RelayEnd
+    held: bytes
+
+
+_ENDS = {
+    Ending.COMPLETE: RelayEnd.COMPLETE,
+    Ending.CUT: RelayEnd.CUT,
+    Ending.MALFORMED: RelayEnd.MALFORMED,
+}
+
+
+class Flow:
+    """One relay under way; `revoke` ends it from outside."""
+
+    def __init__(
+        self,
+        up: Upstream,
+        down: Down,
+        tap: Tap,
+        *,
+        limits: Limits,
+        on_alive: Callable[[], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._up, self._down, self._tap, self._limits = up, down, tap, limits
+        self._on_alive = on_alive
+        self._alive_at = float("-inf")
+        self._held = bytearray()
+        self._holding = False
+        self._draining = False
+        self._drained_bytes = 0
+        self._result: asyncio.Future[Relayed] = self._loop.create_future()
+        self._timer = self._loop.call_later(limits.idle_s, self._stop, RelayEnd.IDLE)
+
+    async def run(self) -> Relayed:
+        """Until the body ended, the client's drain ended, or a limit was reached."""
+        self._down.watch(
+            on_gone=self._client_gone, on_pause=self._up.pause, on_resume=self._up.resume
+        )
+        if self._down.gone:
+            self._client_gone()
+        self._up.take_body(self._body, self._ended)
+        try:
+            return await self._result
+        finally:
+            self._timer.cancel()
+            self._up.close()
+
+    def revoke(self) -> None:
+        """The lease ended: cut both sides."""
+        self._stop(RelayEnd.REVOKED)
+
+    def _body(self, data: bytes) -> None:
+        if self._result.done():
+            return
+        before = self._tap.semantic_events
+        if self._draining:
+            self._drain(data)
+        elif not self._tap.by_events:
+            self._pass(bytes(self._held))
+            self._held[:] = data
+            self._tap.saw(data)
+        else:
+            self._event_bytes(data)
+        if self._tap.semantic_events > before:
+            self._semantic()
+
+    def _event_bytes(self, data: bytes) -> None:
+        if not self._holding:
+            place = self._tap.holds_from(data)
+            self._pass(data if place is None else data[:place])
+            self._tap.saw(data)
+            if place is None:
+                return
+            self._holding = True
+            self._held += data[place:]
+        else:
+            self._held += data
+            self._tap.saw(data)
+        if self._tap.terminal:
+            self._linger()
+        elif not self._tap.undecided or len(self._held) > MAX_HELD_BYTES:
+            self._pass(bytes(self._held))
+            self._held.clear()
+            self._holding = False
+
+    def _pass(self, data: bytes) -> None:
+        if data:
+            self._down.write(data)
+
+    def _semantic(self) -> None:
+        if not self._holding and not self._draining:
+            self._restart(self._limits.idle_s, RelayEnd.IDLE)
+        now = self._loop.time()
+        if now - self._alive_at >= self._limits.alive_every_s:
+            self._alive_at = now
+            self._on_alive()
+
+    def _linger(self) -> None:
+        if len(self._held) > MAX_HELD_BYTES:
+            self._stop(RelayEnd.TERMINAL)
+        else:
+            self._restart(self._limits.linger_s, RelayEnd.TERMINAL)
+
+    def _client_gone(self) -> None:
+        if self._result.done() or self._draining:
+            return
+        self._draining = True
+        self._held.clear()
+        self._up.resume()
+        self._restart(self._limits.drain_s, RelayEnd.CLIENT_GONE)
+
+    def _drain(self, data: bytes) -> None:
+        self._tap.saw(data)
+        self._drained_bytes += len(data)
+        if self._tap.terminal or self._drained_bytes > self._limits.drain_bytes:
+            self._stop(RelayEnd.CLIENT_GONE)
+
+    def _ended(self, ending: Ending) -> None:
+        self._stop(RelayEnd.CLIENT_GONE if self._draining else _ENDS[ending])
+
+    def _restart(self, delay_s: float, end: RelayEnd) -> None:
+        self._timer.cancel()
+        self._timer = self._loop.call_later(delay_s, self._stop, end)
+
+    def _stop(self, end: RelayEnd) -> None:
+        if not self._result.done():
+            self._timer.cancel()
+            self._result.set_result(Relayed(end, bytes(self._held)))
+
+
+def relay(
+    up: Upstream, down: Down, tap: Tap, *, limits: Limits, on_alive: Callable[[], None]
+) -> Flow:
+    """The relay of one response; await its `run`."""
+    return Flow(up, down, tap, limits=limits, on_alive=on_alive)

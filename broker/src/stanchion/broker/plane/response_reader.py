@@ -1,0 +1,183 @@
+"""Reads one response as it passes: which bytes may leave at once, and what came back. Pure.
+
+It decides where a terminal event or an error may start, so that those bytes wait for their
+receipt, and how the exchange ended: error object before terminal event before [DONE] before the
+end of the stream. It must never alter a byte.
+"""
+
+import hashlib
+from enum import Enum
+
+from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
+from stanchion.broker.plane.dialects.failures import classify
+from stanchion.broker.plane.sse import SseEvent, SseOverflowError, SseSplitter, StrayLine
+from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish
+
+MAX_WHOLE_BYTES = 64 * 1024 * 1024
+WORDS = 500
+
+
+class Form(Enum):
+    """What the body is, by its content type."""
+
+    EVENTS = "events"
+    JSON = "json"
+    OTHER = "other"
+
+
+def form_of(content_type: str | None) -> Form:
+    """The form that a content type announces; a missing one is taken for JSON."""
+    kind = (content_type or "application/json").partition(";")[0].strip().lower()
+    if kind == "text/event-stream":
+        return Form.EVENTS
+    return Form.JSON if kind == "application/json" or kind.endswith("+json") else Form.OTHER
+
+
+class ResponseReader:
+    """The tap of one exchange."""
+
+    def __init__(
+        self, reader: DialectReader, *, status: int, form: Form, output_limit: int | None
+    ) -> None:
+        self._markers = reader.markers
+        self._fold = reader.new_fold()
+        self._status = status
+        self._form = form
+        self._output_limit = output_limit
+        self._splitter = SseSplitter()
+        self._whole: bytearray | None = bytearray() if form is not Form.EVENTS else None
+        self._blind: str | None = None if form is not Form.OTHER else "not JSON, no event stream"
+        self._sha256 = hashlib.sha256()
+        self._carry = b""
+        self.size_bytes = 0
+        self.semantic_events = 0
+
+    def holds_from(self, data: bytes) -> int | None:
+        """Where in `data` a terminal event may start; None = all of it may leave before reading.
+
+        A whole JSON body has no such place: its end is the end of the stream.
+        """
+        if self._form is not Form.EVENTS or self._blind is not None:
+            return None
+        window = self._carry + data
+        found = [place for marker in self._markers if (place := window.find(marker)) >= 0]
+        return max(0, min(found) - len(self._carry)) if found else None
+
+    def saw(self, data: bytes) -> None:
+        """Take a copy of bytes of the body."""
+        self._sha256.update(data)
+        self.size_bytes += len(data)
+        keep = max(map(len, self._markers)) - 1
+        self._carry = (self._carry + data)[-keep:]
+        if self._whole is not None:
+            self._collect(data)
+        elif self._blind is None:
+            self._events(data)
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the terminal event or an error came in a stream."""
+        return self._form is Form.EVENTS and (self._fold.done or self._fold.failed)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether an event has begun that may turn out to be terminal."""
+        if self._form is not Form.EVENTS or self._blind is not None or self.terminal:
+            return False
+        unfinished = self._splitter.unfinished
+        return any(marker in unfinished for marker in self._markers)
+
+    @property
+    def by_events(self) -> bool:
+        """Whether the body is an event stream; of any other body the last piece is terminal."""
+        return self._form is Form.EVENTS
+
+    def answered(self, *, complete: bool, client_gone: bool = False) -> Answered:
+        """How the exchange ended; `complete` = the transport delivered the whole body."""
+        self._finish_reading()
+        told = self._fold.told()
+        error = told.error or self._implied_error(told)
+        result = self._result(told, error, complete=complete, client_gone=client_gone)
+        return Answered(
+            result=result,
+            status=self._status,
+            error_class=self._error_class(result, error),
+            error_words=error.words[:WORDS] if error is not None and error.words else None,
+            finish=told.finish if error is None else Finish.ERROR,
+            finish_raw=told.finish_raw,
+            model_served=told.model,
+            usage=told.usage,
+            usage_why="the client left before usage came"
+            if client_gone and told.usage is None
+            else told.usage_why,
+            reasoning_present=_reasoning(told, result),
+            text_present=told.text,
+            tool_calls=told.tool_calls,
+            body_sha256=self._sha256.hexdigest(),
+            body_bytes=self.size_bytes,
+        )
+
+    def _collect(self, data: bytes) -> None:
+        if self._whole is None or self._blind is not None:
+            return
+        if len(self._whole) + len(data) > MAX_WHOLE_BYTES:
+            self._blind = f"a body of more than {MAX_WHOLE_BYTES} bytes"
+            return
+        self._whole += data
+
+    def _events(self, data: bytes) -> None:
+        try:
+            for event in self._splitter.feed(data):
+                self._event(event)
+        except SseOverflowError as error:
+            self._blind = str(error)
+
+    def _event(self, event: SseEvent | StrayLine) -> None:
+        if isinstance(event, StrayLine):
+            self._fold.stray_line(event.text)
+            return
+        self.semantic_events += self._fold.stream_event(event.data)
+
+    def _finish_reading(self) -> None:
+        if self._whole is not None:
+            if self._blind is None and not self._fold.whole_body(bytes(self._whole)):
+                self._blind = "the body is not JSON"
+            self._whole = None
+        elif self._blind is None and self._form is Form.EVENTS:
+            for event in self._splitter.close():
+                self._event(event)
+            self._splitter = SseSplitter()
+
+    def _implied_error(self, told: Told) -> ProviderError | None:
+        if self._status >= 400:
+            return ProviderError(words=None)
+        if told.finish is Finish.ERROR:
+            return ProviderError(words=f"finish_reason {told.finish_raw}")
+        return None
+
+    def _result(
+        self, told: Told, error: ProviderError | None, *, complete: bool, client_gone: bool
+    ) -> ExchangeResult:
+        if client_gone:
+            return ExchangeResult.CLIENT_GONE
+        if error is not None:
+            return ExchangeResult.PROVIDER_ERROR
+        if told.finish is not None and (self._form is Form.EVENTS or complete):
+            return ExchangeResult.COMPLETED
+        if self._blind is not None and complete:
+            return ExchangeResult.UNREADABLE
+        return ExchangeResult.TRUNCATED
+
+    def _error_class(
+        self, result: ExchangeResult, error: ProviderError | None
+    ) -> ErrorClass | None:
+        if error is not None:
+            return classify(self._status, error, output_limit=self._output_limit)
+        broken = {ExchangeResult.TRUNCATED, ExchangeResult.UNREADABLE}
+        return ErrorClass.UPSTREAM_PROTOCOL if result in broken else None
+
+
+def _reasoning(told: Told, result: ExchangeResult) -> bool | None:
+    if told.reasoning:
+        return True
+    return False if result is ExchangeResult.COMPLETED else None

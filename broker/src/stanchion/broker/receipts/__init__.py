@@ -1,0 +1,1 @@
+"""What is put on record: chained, signed, durable before anything that rests on it."""

@@ -1,0 +1,146 @@
+"""The hash chain of one attempt: which record may follow, and what its bytes are.
+
+Pure. The same rules write a chain and check one, so that the broker cannot write what its auditor
+would refuse. A line's digest is SHA-256 over its bytes without the line end.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import msgspec
+
+from stanchion.broker.receipts.ed25519 import Signer
+from stanchion.protocol.codec import decode, encode
+from stanchion.protocol.receipt import (
+    BUNDLE_FORMAT,
+    BUNDLE_VERSION,
+    ExchangeEnd,
+    ExchangeStart,
+    Header,
+    Record,
+    RunClose,
+    RunOpen,
+)
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+class ChainError(ValueError):
+    """A record that may not stand where it was put."""
+
+
+def line_digest(line: bytes) -> str:
+    """What the next line carries in `prev`."""
+    return hashlib.sha256(line).hexdigest()
+
+
+def signed_bytes(message: Header | RunClose) -> bytes:
+    """What the signature in a header or close is over: all of it, with an empty signature."""
+    return encode(msgspec.structs.replace(message, signature=""))
+
+
+def build_header(*, run: str, attempt: int, holds_bodies: bool, signer: Signer) -> Header:
+    """The signed first line."""
+    header = Header(
+        format=BUNDLE_FORMAT,
+        version=BUNDLE_VERSION,
+        run=run,
+        attempt=attempt,
+        public_key=signer.public_key,
+        holds_bodies=holds_bodies,
+        signature="",
+    )
+    return msgspec.structs.replace(header, signature=signer.sign(encode(header)))
+
+
+class Chain:
+    """Where a chain stands: its head, and which records may come next."""
+
+    def __init__(self, header_line: bytes) -> None:
+        self.head = line_digest(header_line)
+        self.records = 0
+        self.closed = False
+        self._started: set[int] = set()
+        self._ended: set[int] = set()
+
+    @property
+    def exchanges(self) -> int:
+        """Model requests that were started."""
+        return len(self._started)
+
+    @property
+    def unended(self) -> tuple[int, ...]:
+        """Exchanges with a start and no end: nobody knows how they ended."""
+        return tuple(sorted(self._started - self._ended))
+
+    def admit(self, record: Record, line: bytes) -> None:
+        """Take the record with these bytes as the next one; ChainError says why not."""
+        why = self._position(record) or self._order(record)
+        if why is not None:
+            raise ChainError(why)
+        if isinstance(record, ExchangeStart):
+            self._started.add(record.exchange)
+        elif isinstance(record, ExchangeEnd):
+            self._ended.add(record.exchange)
+        self.closed = isinstance(record, RunClose)
+        self.records += 1
+        self.head = line_digest(line)
+
+    def _position(self, record: Record) -> str | None:
+        if record.seq != self.records + 1:
+            return f"record {self.records + 1} says it is record {record.seq}"
+        if record.prev != self.head:
+            return f"record {record.seq} does not follow the line before it"
+        return None
+
+    def _order(self, record: Record) -> str | None:
+        number = record.exchange if isinstance(record, ExchangeStart | ExchangeEnd) else 0
+        broken = {
+            "a record follows the close": self.closed,
+            "the terms of the run (run.open) must be the first record, and only that": (
+                isinstance(record, RunOpen) is not (self.records == 0)
+            ),
+            f"exchange {number} starts twice": (
+                isinstance(record, ExchangeStart) and number in self._started
+            ),
+            f"exchange {number} ends without a start": (
+                isinstance(record, ExchangeEnd) and number not in self._started
+            ),
+            f"exchange {number} ends twice": (
+                isinstance(record, ExchangeEnd) and number in self._ended
+            ),
+            f"the close does not count {self.records} records and {self.exchanges} exchanges": (
+                isinstance(record, RunClose)
+                and (record.records, record.exchanges) != (self.records, self.exchanges)
+            ),
+        }
+        return next((why for why, holds in broken.items() if holds), None)
+
+    def append(self, kind: type[R], *, at_ms: int, **fields: object) -> tuple[R, bytes]:
+        """Build the next record and admit it; its bytes come without a line end."""
+        build = cast("Callable[..., R]", kind)
+        return self._take(build(seq=self.records + 1, prev=self.head, at_ms=at_ms, **fields))
+
+    def close(self, *, signer: Signer, at_ms: int, **fields: object) -> tuple[RunClose, bytes]:
+        """Build the signed close and admit it."""
+        build = cast("Callable[..., RunClose]", RunClose)
+        draft = build(
+            seq=self.records + 1,
+            prev=self.head,
+            at_ms=at_ms,
+            records=self.records,
+            signature="",
+            **fields,
+        )
+        return self._take(
+            msgspec.structs.replace(draft, signature=signer.sign(signed_bytes(draft)))
+        )
+
+    def _take(self, record: R) -> tuple[R, bytes]:
+        line = encode(record)
+        # A record that could not be read back (a float, a wrong type) must not get into a chain.
+        if decode(line, type(record)) != record:
+            raise ChainError(f"{type(record).__name__} does not read back as it was written")
+        self.admit(cast("Record", record), line)
+        return record, line

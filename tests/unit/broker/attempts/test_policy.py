@@ -1,0 +1,100 @@
+import msgspec
+import pytest
+
+from fakes.launches import order, spec
+from stanchion.broker.attempts.policy import check_launch
+from stanchion.broker.config import Profile, built_in, read_config
+from stanchion.protocol.admin import OpenRun, Rehearsal
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.launch import (
+    Correction,
+    Effort,
+    HarnessRef,
+    Limit,
+    Limits,
+    LimitSource,
+    ModelRef,
+)
+from stanchion.protocol.refusal import RefusedError
+
+EVALS = """
+version = 1
+[profiles.evals]
+limit_policy = "explicit"
+effort_policy = "explicit"
+harnesses = { opencode = "1.18.33" }
+[profiles.evals.accounts.a]
+api = "openai_chat"
+base_url = "https://api.example.com/v1"
+credential = "none"
+[profiles.evals.accounts.g]
+api = "gemini"
+base_url = "https://api.example.com"
+credential = "none"
+"""
+PROFILES = read_config(EVALS.encode()).profiles
+LAUNCH = Limits(output_tokens=Limit(value=5, source=LimitSource.LAUNCH))
+
+
+def evals(**changes: object) -> OpenRun:
+    terms = {"profile": "evals", "model": ModelRef(account="a", id="m"), "limits": LAUNCH}
+    return msgspec.structs.replace(order(), spec=spec(**{**terms, **changes}), rehearsal=None)
+
+
+def test_a_launch_within_policy_gets_its_account() -> None:
+    profile, account = check_launch(evals(), PROFILES)
+    assert profile.effort_policy == "explicit"
+    assert account.base_url == "https://api.example.com/v1"
+    check_launch(order(), built_in().profiles)
+
+
+@pytest.mark.parametrize(
+    ("launch", "word"),
+    [
+        (evals(profile="none"), "profile_unknown"),
+        (evals(model=ModelRef(account="b", id="m")), "account_missing"),
+        (evals(dialect=Dialect.ANTHROPIC_MESSAGES), "dialect_differs"),
+        (
+            evals(model=ModelRef(account="g", id="m"), dialect=Dialect.GEMINI),
+            "dialect_unsupported",
+        ),
+        (evals(limits=Limits(output_tokens=None)), "limit_missing"),
+        (
+            evals(limits=Limits(output_tokens=Limit(value=0, source=LimitSource.LAUNCH))),
+            "limit_missing",
+        ),
+        (
+            evals(limits=Limits(output_tokens=Limit(value=5, source=LimitSource.DEFAULT))),
+            "limit_undeclared",
+        ),
+        (evals(effort=Effort()), "effort_undeclared"),
+        (evals(effort=Effort(word="ultra")), "effort_unknown"),
+        (evals(harness=HarnessRef(name="opencode", version="2", sha256="c")), "harness_version"),
+        (evals(harness=HarnessRef(name="codex", version="1", sha256="c")), "harness_version"),
+        (
+            evals(corrections=(Correction(field="max_tokens", value=5, why="w"),)),
+            "correction_unsupported",
+        ),
+        (evals(protocol=2), "protocol_version"),
+        (msgspec.structs.replace(order(), protocol=2), "protocol_version"),
+        (msgspec.structs.replace(order(), rehearsal=None), "rehearsal_profile"),
+        (
+            msgspec.structs.replace(evals(), rehearsal=Rehearsal(port=1, key="k")),
+            "rehearsal_profile",
+        ),
+        (
+            msgspec.structs.replace(order(), rehearsal=Rehearsal(port=70000, key="k")),
+            "rehearsal_port",
+        ),
+    ],
+)
+def test_the_first_broken_rule_is_named(launch: OpenRun, word: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        check_launch(launch, PROFILES)
+    assert refused.value.refusal.id == word
+
+
+def test_a_raw_word_and_any_harness_pass_where_the_profile_allows() -> None:
+    raw = msgspec.structs.replace(order(), spec=spec(effort=Effort(word="ultra", raw=True)))
+    profile, _ = check_launch(raw, built_in().profiles)
+    assert isinstance(profile, Profile)

@@ -1,0 +1,59 @@
+from stanchion.broker.attempts.sandbox_story import SandboxStory
+from stanchion.protocol.events import (
+    Claimed,
+    ConfigWritten,
+    HarnessEnded,
+    HarnessStarted,
+    IsolationChecked,
+    Unknown,
+    VerifierEnded,
+    Warned,
+)
+from stanchion.protocol.evidence import Claim, VerifierRun, WaitStatus
+
+
+def run(text: str) -> VerifierRun:
+    return VerifierRun(
+        wait=WaitStatus(exit_code=0),
+        timed_out=False,
+        reward_text=text,
+        reward_file="reward.txt",
+        duration_ms=1,
+    )
+
+
+def test_a_story_is_folded_in_order() -> None:
+    story = SandboxStory()
+    written = ConfigWritten(
+        model="m", base_url=None, output_limit=5, context=None, effort=None, files={}
+    )
+    for event in (
+        Unknown(type="later", raw=b"{}"),
+        Warned(what="w", detail="d"),
+        written,
+        IsolationChecked(mode="M2", checks={"a": True}),
+        HarnessStarted(argv=(), uid=0),
+        HarnessEnded(wait=None, namespace_empty=True),
+        VerifierEnded(run=run("1")),
+    ):
+        story.tell(event)
+    assert (story.written, story.isolation, story.checks) == (written, "M2", {"a": True})
+    assert story.harness_started
+    assert story.harness_ended
+    assert story.verifier == run("1")
+    assert story.claim is None
+
+
+def test_the_claims_word_goes_before_the_events() -> None:
+    story = SandboxStory()
+    story.tell(VerifierEnded(run=run("1")))
+    story.tell(Claimed(claim=Claim(verifier=run("0"), isolation="none")))
+    assert story.verifier == run("0")
+    assert story.isolation == "none"
+
+
+def test_a_claim_that_is_silent_about_isolation_keeps_what_was_checked() -> None:
+    story = SandboxStory()
+    story.tell(IsolationChecked(mode="M2", checks={}))
+    story.tell(Claimed(claim=Claim()))
+    assert (story.isolation, story.verifier) == ("M2", None)

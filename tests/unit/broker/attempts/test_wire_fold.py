@@ -1,0 +1,93 @@
+from stanchion.broker.attempts.wire_fold import WireFold
+from stanchion.broker.plane.dialects.openai_chat import read_request
+from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish, Mismatch
+from stanchion.protocol.usage import Usage
+
+GOOD = Answered(
+    result=ExchangeResult.COMPLETED,
+    status=200,
+    finish=Finish.STOP,
+    text_present=True,
+    reasoning_present=True,
+    model_served="m",
+    usage=Usage(input_tokens=1, output_tokens=2),
+)
+REFUSED = Answered(result=ExchangeResult.PROVIDER_ERROR, status=401, error_class=ErrorClass.AUTH)
+
+
+def folded(*answers: Answered) -> WireFold:
+    wire = WireFold()
+    for number, answer in enumerate(answers):
+        wire.started()
+        wire.ended(answer, at_ms=100 + number, scrubbed=False)
+    return wire
+
+
+def test_nothing_seen_is_unknown_not_zero() -> None:
+    facts = WireFold().facts(enforced=True)
+    assert (facts.exchanges, facts.last_finish, facts.last_result_ok) == (0, None, None)
+    assert WireFold().usage == Usage()
+    assert WireFold().reasoning_present is None
+
+
+def test_completed_responses_are_summed() -> None:
+    wire = folded(GOOD, GOOD)
+    facts = wire.facts(enforced=True)
+    assert (facts.exchanges, facts.completed, facts.last_result_ok) == (2, 2, True)
+    assert (wire.usage.output_tokens, wire.usage.reasoning_tokens) == (4, None)
+    assert facts.models_served == ("m",)
+    assert wire.first_completed_at_ms == 100
+
+
+def test_one_response_without_usage_makes_the_sum_unknown() -> None:
+    silent = Answered(result=ExchangeResult.TRUNCATED, status=200)
+    wire = folded(GOOD, silent)
+    assert wire.usage == Usage()
+    assert wire.reasoning_present is True
+
+
+def test_a_refused_request_has_no_usage_to_miss() -> None:
+    assert folded(GOOD, REFUSED).usage.output_tokens == 2
+
+
+def test_only_the_last_exchange_makes_a_refusal() -> None:
+    assert folded(GOOD, REFUSED).facts(enforced=True).provider_refused is ErrorClass.AUTH
+    assert folded(REFUSED, GOOD).facts(enforced=True).provider_refused is None
+    busy = Answered(
+        result=ExchangeResult.PROVIDER_ERROR, status=429, error_class=ErrorClass.RATE_LIMITED
+    )
+    assert folded(busy).facts(enforced=True).provider_refused is None
+
+
+def test_reasoning_is_absent_only_if_every_response_says_so() -> None:
+    without = Answered(result=ExchangeResult.COMPLETED, status=200, reasoning_present=False)
+    cut = Answered(result=ExchangeResult.TRUNCATED, status=200)
+    assert folded(without).reasoning_present is False
+    assert folded(without, cut).reasoning_present is None
+
+
+def test_values_on_the_wire_are_kept_once_in_order() -> None:
+    wire = WireFold()
+    for limit in (5, 5, None, 4, 5):
+        body = {} if limit is None else {"max_tokens": limit, "reasoning_effort": "low"}
+        wire.asked(read_request(body, b""))
+    assert wire.limits == [5, None, 4]
+    assert wire.efforts == ["low", None]
+
+
+def test_the_first_mismatch_and_any_scrubbing_stay() -> None:
+    wire = WireFold()
+    first = Mismatch(exchange=1, field="model", declared="a", observed="b")
+    wire.differs(first)
+    wire.differs(Mismatch(exchange=2, field="effort", declared="a", observed="b"))
+    wire.ended(GOOD, at_ms=1, scrubbed=True)
+    wire.ended(GOOD, at_ms=2, scrubbed=False)
+    assert wire.facts(enforced=False).mismatch == first
+    assert not wire.facts(enforced=False).enforced
+    assert wire.secret_scrubbed
+
+
+def test_length_stops_are_counted() -> None:
+    cut = Answered(result=ExchangeResult.COMPLETED, status=200, finish=Finish.LENGTH)
+    facts = folded(cut, cut, GOOD).facts(enforced=True)
+    assert (facts.length_stops, facts.completed) == (2, 1)

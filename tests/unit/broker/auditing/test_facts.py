@@ -1,0 +1,101 @@
+from fakes.receipts import (
+    Writing,
+    asked,
+    closed,
+    ending,
+    exchange_end,
+    exchange_start,
+    frozen_launch,
+    honest,
+    run_open,
+    run_started,
+)
+from stanchion.broker.auditing.facts import Along, Facts, Seen, gather
+from stanchion.broker.receipts.bundle import Verified, verify
+from stanchion.protocol.exchange import Mismatch
+from stanchion.protocol.launch import SideRequest
+from stanchion.protocol.receipt import (
+    Denied,
+    ExchangeEnd,
+    ExchangeStart,
+    Mismatched,
+    RunOpen,
+    RunStarted,
+)
+
+TITLE = SideRequest(name="title", body_contains="write a title", max_output_tokens=100)
+
+
+def facts(bundle: bytes) -> Facts:
+    found = verify(bundle)
+    assert isinstance(found, Verified)
+    return gather(found)
+
+
+def test_an_honest_run_carries_its_terms_on_every_request() -> None:
+    found = facts(closed(exchanges=3))
+
+    assert found.output_limit == Along(
+        requested=128_000,
+        source="default",
+        written=128_000,
+        on_the_wire=(Seen(value=128_000, requests=3),),
+    )
+    assert found.effort.on_the_wire == (Seen(value="max", requests=3),)
+    assert found.model.on_the_wire == (Seen(value="Qwen/Qwen3", requests=3),)
+    assert (found.requests, found.side_requests, found.completed) == (3, 0, 3)
+    assert (found.harness, found.account, found.isolation) == ("opencode@1.18.33", "vllm", ("M2",))
+    assert (found.outcome, found.grade, found.score) == ("completed", "graded", "1.0")
+
+
+def test_each_value_on_the_wire_is_counted_in_order_of_first_sight() -> None:
+    efforts = ["max", None, "max", "low"]
+    writing = honest(exchanges=4, sent=lambda number: asked(effort=efforts[number - 1]))
+
+    assert facts(writing.close(**ending())).effort.on_the_wire == (
+        Seen(value="max", requests=2),
+        Seen(value=None, requests=1),
+        Seen(value="low", requests=1),
+    )
+
+
+def test_what_never_happened_is_unknown_and_not_zero() -> None:
+    found = facts(Writing().add(RunOpen, **run_open()).bundle())
+
+    assert (found.effort.written, found.output_limit.written, found.isolation) == (None, None, ())
+    assert (found.outcome, found.grade, found.score) == (None, None, None)
+    assert found.model.on_the_wire == ()
+
+
+def side_run(side: str | None, limit: int | None) -> Facts:
+    launch = frozen_launch(side_requests=(TITLE,))
+    writing = Writing().add(RunOpen, **run_open(launch)).add(RunStarted, **run_started())
+    writing.add(ExchangeStart, **exchange_start(1))
+    writing.add(ExchangeStart, **exchange_start(2, sent=asked(limit=limit), side=side))
+    return facts(writing.close(**ending()))
+
+
+def test_a_declared_side_request_is_kept_apart() -> None:
+    found = side_run("title", 100)
+
+    assert (found.requests, found.side_requests) == (1, 1)
+    assert found.output_limit.on_the_wire == (Seen(value=128_000, requests=1),)
+
+
+def test_no_request_is_excused_by_its_receipt() -> None:
+    assert side_run("quota", 100).side_requests == 0
+    assert side_run("title", 101).side_requests == 0
+    assert side_run("title", None).side_requests == 0
+    assert side_run(None, 100).side_requests == 0
+
+
+def test_denials_mismatches_and_corrections_are_counted() -> None:
+    mismatch = Mismatch(exchange=2, field="effort", declared="max", observed="low")
+    writing = honest(exchanges=1)
+    writing.add(Denied, why="route").add(Denied, why="body")
+    writing.add(Mismatched, mismatch=mismatch, enforced=True)
+    writing.add(ExchangeStart, **(exchange_start(2) | {"corrections": ("max_tokens",)}))
+    writing.add(ExchangeEnd, **exchange_end(2))
+
+    found = facts(writing.close(**ending("mismatch", score=None)))
+    assert (found.denied, found.mismatches, found.corrected) == (2, 1, 1)

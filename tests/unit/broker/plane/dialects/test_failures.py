@@ -1,0 +1,72 @@
+import pytest
+
+from stanchion.broker.plane.dialects.base import ProviderError
+from stanchion.broker.plane.dialects.failures import classify
+from stanchion.protocol.exchange import ErrorClass
+
+LIMIT = 128_000
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "expected"),
+    [
+        (401, ProviderError(words=None), ErrorClass.AUTH),
+        (403, ProviderError(words="no"), ErrorClass.AUTH),
+        (402, ProviderError(words=None), ErrorClass.BILLING),
+        (429, ProviderError(words=None), ErrorClass.RATE_LIMITED),
+        (429, ProviderError(words="x", code="insufficient_quota"), ErrorClass.QUOTA),
+        (529, ProviderError(words=None), ErrorClass.OVERLOADED),
+        (503, ProviderError(words=None), ErrorClass.OVERLOADED),
+        (500, ProviderError(words=None), ErrorClass.SERVER_ERROR),
+        (200, ProviderError(words=None), ErrorClass.SERVER_ERROR),
+        (200, ProviderError(words=None, status=429), ErrorClass.RATE_LIMITED),
+        (200, ProviderError(words=None, code="402"), ErrorClass.BILLING),
+        (404, ProviderError(words="Not Found"), ErrorClass.MODEL_NOT_FOUND),
+        (400, ProviderError(words="the model `x` does not exist"), ErrorClass.MODEL_NOT_FOUND),
+        (400, ProviderError(words="bad"), ErrorClass.INVALID_REQUEST),
+        (400, ProviderError(words="your credit balance is low"), ErrorClass.BILLING),
+        (400, ProviderError(words="prompt is too long"), ErrorClass.CONTEXT_OVERFLOW),
+        (400, ProviderError(words="x", kind="authentication_error"), ErrorClass.AUTH),
+        (400, ProviderError(words="x", param="max_tokens"), ErrorClass.LIMIT_REJECTED),
+        (
+            400,
+            ProviderError(words="max_tokens: 128000 > 64000, which is the maximum"),
+            ErrorClass.LIMIT_REJECTED,
+        ),
+        (
+            400,
+            ProviderError(words="x", param="max_tokens", code="context_length_exceeded"),
+            ErrorClass.CONTEXT_OVERFLOW,
+        ),
+        (
+            400,
+            ProviderError(
+                words="maximum context length is 200000 tokens, you requested 210000 "
+                "(82000 in the messages, 128000 in the completion)"
+            ),
+            ErrorClass.CONTEXT_OVERFLOW,
+        ),
+        (
+            400,
+            ProviderError(
+                words="maximum context length is 128000 tokens, you requested 128500 "
+                "(500 in the messages, 128000 in the completion)"
+            ),
+            ErrorClass.LIMIT_REJECTED,
+        ),
+        (
+            400,
+            ProviderError(words="maximum context length is 8192 tokens, your prompt has 9000"),
+            ErrorClass.CONTEXT_OVERFLOW,
+        ),
+    ],
+)
+def test_each_failure_has_its_class(
+    status: int, error: ProviderError, expected: ErrorClass
+) -> None:
+    assert classify(status, error, output_limit=LIMIT) is expected
+
+
+def test_without_a_limit_on_the_wire_it_cannot_be_the_limit() -> None:
+    error = ProviderError(words="maximum context length is 8192 tokens, 128000 asked")
+    assert classify(400, error, output_limit=None) is ErrorClass.CONTEXT_OVERFLOW

@@ -1,0 +1,122 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stanchion.broker.plane.http_gate import (
+    FORWARDED,
+    FORWARDED_PREFIX,
+    Accepted,
+    Denial,
+    Route,
+    read_head,
+    returned_headers,
+)
+
+LEASE = "x-stanchion-lease: st1_x"
+
+
+def head(
+    *headers: str, line: str = "POST /v1/chat/completions HTTP/1.1", lease: str = LEASE
+) -> bytes:
+    return "\r\n".join([line, *([lease] if lease else []), *headers]).encode() + b"\r\n\r\n"
+
+
+def test_a_model_request_is_accepted() -> None:
+    accepted = read_head(
+        head("Content-Length: 7", "User-Agent: opencode/1", "X-Session-Id: ses_1", "Cookie: a")
+    )
+    assert accepted == Accepted(
+        route=Route.CHAT,
+        lease="st1_x",
+        length=7,
+        forwarded=(("user-agent", "opencode/1"), ("x-session-id", "ses_1")),
+        session="ses_1",
+        expects_continue=False,
+    )
+
+
+def test_a_chunked_body_has_no_length() -> None:
+    accepted = read_head(head("transfer-encoding: chunked", "expect: 100-continue"))
+    assert isinstance(accepted, Accepted)
+    assert (accepted.length, accepted.expects_continue) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "denial"),
+    [
+        (head(lease=""), Denial.UNAUTHORIZED),
+        (head(LEASE), Denial.UNAUTHORIZED),
+        (head("X-STANCHION-LEASE: other"), Denial.UNAUTHORIZED),
+        (head(line="GET /v1/chat/completions HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /v1/chat/completions? HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /v1/chat/completions#x HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /v1/chat%2fcompletions HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /V1/chat/completions HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="CONNECT x:443 HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /v1/chat/completions HTTP/1.0"), Denial.BAD_REQUEST),
+        (head(line="POST /v1/chat/completions HTTP/2.0"), Denial.BAD_REQUEST),
+        (head(line="POST /v1/chat/completions"), Denial.BAD_REQUEST),
+        (head(line="post /v1/chat/completions HTTP/1.1"), Denial.BAD_REQUEST),
+        (head(line="POST  /v1/chat/completions HTTP/1.1"), Denial.BAD_REQUEST),
+        (head("content-length: 1", "content-length: 1"), Denial.BAD_REQUEST),
+        (head("content-length: 1, 1"), Denial.BAD_REQUEST),
+        (head("content-length: 0x1"), Denial.BAD_REQUEST),
+        (head("content-length: -1"), Denial.BAD_REQUEST),
+        (head("content-length: 67108865"), Denial.TOO_LARGE),
+        (head("content-length: 1", "transfer-encoding: chunked"), Denial.BAD_REQUEST),
+        (head("transfer-encoding: Chunked "), Denial.BAD_REQUEST),
+        (head("transfer-encoding: identity"), Denial.BAD_REQUEST),
+        (head("content-encoding: gzip"), Denial.ENCODED),
+        (head("content-encoding: gzip, gzip"), Denial.ENCODED),
+        (head("upgrade: h2c"), Denial.BAD_REQUEST),
+        (head("expect: else"), Denial.BAD_REQUEST),
+        (head("a b: c"), Denial.BAD_REQUEST),
+        (head("name : c"), Denial.BAD_REQUEST),
+        (head(" folded"), Denial.BAD_REQUEST),
+        (head("x: \x7f"), Denial.BAD_REQUEST),
+        (head("x: é"), Denial.BAD_REQUEST),
+        (head("x: a\nb: c"), Denial.BAD_REQUEST),
+        (b"\r\n\r\n", Denial.BAD_REQUEST),
+    ],
+)
+def test_everything_else_is_denied(data: bytes, denial: Denial) -> None:
+    assert read_head(data) is denial
+
+
+def test_a_session_that_is_said_twice_is_unknown() -> None:
+    accepted = read_head(head("x-session-id: a", "x-session-id: b"))
+    assert isinstance(accepted, Accepted)
+    assert accepted.session is None
+    assert accepted.forwarded == ()
+
+
+_names = st.sampled_from(["accept", "x-stainless-os", "authorization", "x-api-key", "host", "te"])
+
+
+@given(st.lists(st.tuples(_names, st.text("abc :;=", max_size=8)), max_size=6))
+def test_only_listed_headers_travel(pairs: list[tuple[str, str]]) -> None:
+    accepted = read_head(head(*(f"{name}: {value}" for name, value in pairs)))
+    assert isinstance(accepted, Accepted)
+    for name, _ in accepted.forwarded:
+        assert name in FORWARDED or name.startswith(FORWARDED_PREFIX)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_decided(data: bytes) -> None:
+    assert isinstance(read_head(data), (Accepted, Denial))
+
+
+def test_response_headers_go_back_by_list() -> None:
+    headers = [
+        ("Content-Type", "text/event-stream"),
+        ("X-RateLimit-Remaining", "3"),
+        ("Set-Cookie", "a=b"),
+        ("Location", "http://x"),
+        ("Transfer-Encoding", "chunked"),
+        ("content-type", "second"),
+        ("retry-after", "1\x1b[0m"),
+    ]
+    assert returned_headers(headers) == [
+        ("content-type", "text/event-stream"),
+        ("x-ratelimit-remaining", "3"),
+    ]

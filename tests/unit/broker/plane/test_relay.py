@@ -1,0 +1,181 @@
+"""The relay between a hand-driven upstream and a recording downstream."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from stanchion.broker.plane.dialects.openai_chat import READER
+from stanchion.broker.plane.relay import MAX_HELD_BYTES, Flow, Limits, Relayed, RelayEnd, relay
+from stanchion.broker.plane.response_reader import Form, ResponseReader
+from stanchion.broker.plane.upstream import Ending, Upstream
+
+TEXT = b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
+DONE = b"data: [DONE]\n\n"
+BRIEF = Limits(idle_s=0.05, linger_s=0.05, drain_s=0.05, drain_bytes=100)
+LONG = Limits(linger_s=30.0, drain_s=30.0, drain_bytes=100)
+
+
+class Up:
+    """The provider's side, pushed by the test."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    def take_body(self, on_body: Callable[[bytes], None], on_end: Callable[[Ending], None]) -> None:
+        self.push, self.end = on_body, on_end
+
+    def pause(self) -> None:
+        self.log.append("pause")
+
+    def resume(self) -> None:
+        self.log.append("resume")
+
+    def close(self) -> None:
+        self.log.append("close")
+
+
+class Down:
+    """The harness's side."""
+
+    def __init__(self) -> None:
+        self.gone = False
+        self.sent = b""
+        self.callbacks: dict[str, Callable[[], None]] = {}
+
+    def write(self, data: bytes) -> None:
+        self.sent += data
+
+    def watch(self, **callbacks: Any) -> None:
+        self.callbacks = callbacks
+
+
+class Stage:
+    """A relay under way."""
+
+    def __init__(self, limits: Limits, form: Form = Form.EVENTS) -> None:
+        self.up, self.down, self.alive = Up(), Down(), 0
+        self.tap = ResponseReader(READER, status=200, form=form, output_limit=None)
+        self.flow: Flow = relay(
+            cast("Upstream", self.up), self.down, self.tap, limits=limits, on_alive=self.live
+        )
+
+    def live(self) -> None:
+        self.alive += 1
+
+    async def play(self, script: Callable[["Stage"], None]) -> Relayed:
+        async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+            task = group.create_task(self.flow.run())
+            await asyncio.sleep(0)
+            script(self)
+        return task.result()
+
+
+async def test_bytes_pass_at_once_and_the_terminal_event_waits() -> None:
+    def script(stage: Stage) -> None:
+        stage.up.push(TEXT)
+        assert stage.down.sent == TEXT
+        stage.up.push(TEXT + DONE)
+        stage.up.end(Ending.COMPLETE)
+
+    stage = Stage(LONG)
+    relayed = await stage.play(script)
+    assert stage.down.sent + relayed.held == TEXT + TEXT + DONE
+    assert relayed == Relayed(RelayEnd.COMPLETE, b"[DONE]\n\n")
+
+
+async def test_the_last_piece_of_a_json_body_waits() -> None:
+    def script(stage: Stage) -> None:
+        stage.up.push(b'{"a":')
+        stage.up.push(b"1}")
+        stage.up.end(Ending.COMPLETE)
+
+    stage = Stage(LONG, Form.JSON)
+    relayed = await stage.play(script)
+    assert (stage.down.sent, relayed.held) == (b'{"a":', b"1}")
+
+
+@pytest.mark.parametrize("noise", [b"", b": ping\n\n", b"data: {", b"event: ping\n\n"])
+async def test_without_semantic_events_it_is_idle(noise: bytes) -> None:
+    stage = Stage(BRIEF)
+    relayed = await stage.play(lambda stage: stage.up.push(noise))
+    assert relayed.end is RelayEnd.IDLE
+    assert (stage.alive, stage.up.log[-1]) == (0, "close")
+
+
+async def test_signs_of_life_are_said_once_in_a_while() -> None:
+    def script(stage: Stage) -> None:
+        for _ in range(50):
+            stage.up.push(TEXT)
+        stage.up.end(Ending.CUT)
+
+    stage = Stage(LONG)
+    relayed = await stage.play(script)
+    assert (relayed, stage.alive) == (Relayed(RelayEnd.CUT, b""), 1)
+
+
+async def test_a_provider_that_lingers_after_the_end_is_not_waited_for() -> None:
+    stage = Stage(BRIEF)
+    relayed = await stage.play(lambda stage: stage.up.push(TEXT + DONE))
+    assert relayed == Relayed(RelayEnd.TERMINAL, b"[DONE]\n\n")
+
+
+async def test_what_is_held_is_bounded() -> None:
+    def script(stage: Stage) -> None:
+        stage.up.push(b'data: {"error":{"message":"x"}}\n\n')
+        stage.up.push(b"x" * MAX_HELD_BYTES)
+        stage.up.push(b"y")
+
+    relayed = await Stage(LONG).play(script)
+    assert relayed.end is RelayEnd.TERMINAL
+    assert len(relayed.held) <= MAX_HELD_BYTES + 100
+
+
+async def test_an_event_that_may_be_terminal_is_let_go_when_it_is_too_long() -> None:
+    start = b'data: {"choices":[{"delta":{"content":"[DONE]'
+
+    def script(stage: Stage) -> None:
+        stage.up.push(start)
+        stage.up.push(b"x" * (MAX_HELD_BYTES + 1))
+        assert stage.down.sent == start + b"x" * (MAX_HELD_BYTES + 1)
+        stage.up.end(Ending.CUT)
+
+    assert (await Stage(LONG).play(script)).held == b""
+
+
+async def test_a_client_that_left_is_drained_for_the_usage_within_bounds() -> None:
+    def script(stage: Stage) -> None:
+        stage.down.callbacks["on_gone"]()
+        stage.up.push(TEXT)
+        stage.up.push(TEXT * 3)
+
+    stage = Stage(LONG)
+    assert await stage.play(script) == Relayed(RelayEnd.CLIENT_GONE, b"")
+    assert stage.down.sent == b""
+    assert stage.tap.size_bytes == len(TEXT) * 4
+    silent = Stage(BRIEF)
+    relayed = await silent.play(lambda stage: stage.down.callbacks["on_gone"]())
+    assert relayed.end is RelayEnd.CLIENT_GONE
+
+
+async def test_a_slow_reader_pauses_the_provider() -> None:
+    def script(stage: Stage) -> None:
+        stage.down.callbacks["on_pause"]()
+        stage.down.callbacks["on_resume"]()
+        stage.up.end(Ending.MALFORMED)
+
+    stage = Stage(LONG)
+    assert (await stage.play(script)).end is RelayEnd.MALFORMED
+    assert stage.up.log == ["pause", "resume", "close"]
+
+
+async def test_a_revoked_lease_cuts_it_at_once() -> None:
+    def script(stage: Stage) -> None:
+        stage.up.push(TEXT + DONE)
+        stage.flow.revoke()
+        stage.up.push(TEXT)
+
+    stage = Stage(LONG)
+    assert (await stage.play(script)).end is RelayEnd.REVOKED
+    assert stage.tap.size_bytes == len(TEXT + DONE)

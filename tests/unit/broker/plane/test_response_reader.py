@@ -1,0 +1,131 @@
+import hashlib
+
+import pytest
+
+from stanchion.broker.plane.dialects.openai_chat import READER
+from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
+from stanchion.protocol.exchange import ErrorClass, ExchangeResult
+
+TEXT = b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
+STOP = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'
+DONE = b"data: [DONE]\n\n"
+
+
+def reader(form: Form = Form.EVENTS, status: int = 200) -> ResponseReader:
+    return ResponseReader(READER, status=status, form=form, output_limit=5)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "form"),
+    [
+        (None, Form.JSON),
+        ("application/json; charset=utf-8", Form.JSON),
+        ("application/problem+json", Form.JSON),
+        ("Text/Event-Stream;charset=utf-8", Form.EVENTS),
+        ("text/html", Form.OTHER),
+    ],
+)
+def test_the_form_follows_the_content_type(content_type: str | None, form: Form) -> None:
+    assert form_of(content_type) is form
+
+
+def test_plain_chunks_may_leave_before_they_are_read() -> None:
+    tap = reader()
+    assert tap.holds_from(TEXT + STOP) is None
+
+
+def test_bytes_from_the_terminal_event_on_are_held() -> None:
+    tap = reader()
+    place = tap.holds_from(TEXT + DONE)
+    assert place is not None
+    assert (TEXT + DONE)[place:] == b"[DONE]\n\n"
+    tap.saw(TEXT + DONE)
+    assert tap.terminal
+    assert not tap.undecided
+
+
+@pytest.mark.parametrize("cut", range(1, len(DONE)))
+def test_a_terminal_event_is_found_wherever_it_is_cut(cut: int) -> None:
+    tap = reader()
+    tap.saw(TEXT)
+    held_from_first = tap.holds_from(DONE[:cut])
+    tap.saw(DONE[:cut])
+    held_from_second = tap.holds_from(DONE[cut:])
+    left = DONE[:cut] if held_from_first is None else DONE[:cut][:held_from_first]
+    if held_from_first is None and held_from_second is not None:
+        left += DONE[cut:][:held_from_second]
+    assert held_from_first is not None or held_from_second is not None
+    assert b"[DONE]" not in left
+
+
+def test_the_marker_inside_a_text_is_decided_when_the_event_ends() -> None:
+    tap = reader()
+    start, rest = b'data: {"choices":[{"delta":{"content":"say [DONE]', b' now"}}]}\n\n'
+    assert tap.holds_from(start) is not None
+    tap.saw(start)
+    assert tap.undecided
+    tap.saw(rest)
+    assert not tap.undecided
+    assert not tap.terminal
+
+
+def test_a_json_body_is_never_held_by_its_content() -> None:
+    tap = reader(Form.JSON)
+    assert tap.holds_from(b'{"error":{}}') is None
+    tap.saw(b'{"error":{}}')
+    assert not tap.terminal
+    assert not tap.by_events
+
+
+def test_the_digest_covers_every_byte() -> None:
+    tap = reader()
+    for piece in (TEXT, STOP, DONE):
+        tap.saw(piece)
+    answered = tap.answered(complete=True)
+    assert answered.body_sha256 == hashlib.sha256(TEXT + STOP + DONE).hexdigest()
+    assert answered.body_bytes == len(TEXT + STOP + DONE)
+    assert tap.semantic_events == 3
+
+
+def test_comments_are_no_semantic_events() -> None:
+    tap = reader()
+    tap.saw(b": ping\n\n: ping\n\n")
+    assert tap.semantic_events == 0
+
+
+def test_a_finish_that_came_counts_although_the_transport_was_cut() -> None:
+    tap = reader()
+    tap.saw(TEXT + STOP)
+    assert tap.answered(complete=False).result is ExchangeResult.COMPLETED
+
+
+def test_a_json_body_that_was_cut_is_truncated() -> None:
+    tap = reader(Form.JSON)
+    tap.saw(b'{"choices":[{"finish_reason":"stop"}')
+    answered = tap.answered(complete=False)
+    assert answered.result is ExchangeResult.TRUNCATED
+    assert answered.reasoning_present is None
+
+
+def test_a_client_that_left_is_said_so_whatever_came() -> None:
+    tap = reader()
+    tap.saw(TEXT + STOP + DONE)
+    answered = tap.answered(complete=True, client_gone=True)
+    assert answered.result is ExchangeResult.CLIENT_GONE
+    assert answered.usage_why == "the client left before usage came"
+
+
+def test_a_stream_beyond_the_caps_is_unreadable_not_an_error_of_ours() -> None:
+    tap = reader()
+    tap.saw(b"data: " + b"x" * (16 * 1024 * 1024 + 1))
+    tap.saw(DONE)
+    assert tap.holds_from(DONE) is None
+    assert tap.answered(complete=True).result is ExchangeResult.UNREADABLE
+
+
+def test_error_words_are_short() -> None:
+    tap = reader(Form.JSON, status=400)
+    tap.saw(b'{"error":{"message":"%b"}}' % (b"x" * 9000))
+    answered = tap.answered(complete=True)
+    assert answered.error_words == "x" * 500
+    assert answered.error_class is ErrorClass.INVALID_REQUEST

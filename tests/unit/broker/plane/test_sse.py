@@ -1,0 +1,68 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stanchion.broker.plane.sse import SseEvent, SseOverflowError, SseSplitter, StrayLine
+
+
+def split(*pieces: bytes, close: bool = False) -> list[SseEvent | StrayLine]:
+    splitter = SseSplitter()
+    found = [event for piece in pieces for event in splitter.feed(piece)]
+    return found + (list(splitter.close()) if close else [])
+
+
+def test_fields_comments_and_names() -> None:
+    stream = b": hi\nid: 7\nretry: 3\nevent: ping\ndata: a\ndata:b\n\n"
+    assert split(stream) == [SseEvent(b"a\nb", b"ping")]
+
+
+def test_only_one_space_belongs_to_the_colon() -> None:
+    assert split(b"data:  a\n\n") == [SseEvent(b" a")]
+
+
+def test_an_event_without_data_is_none() -> None:
+    assert split(b"event: ping\n\n\n\n") == []
+
+
+def test_a_line_that_is_no_field_is_told_apart() -> None:
+    assert split(b"upstream reset\n") == [StrayLine(b"upstream reset")]
+
+
+def test_what_is_left_at_the_end_counts() -> None:
+    assert split(b"data: a") == []
+    assert split(b"data: a", close=True) == [SseEvent(b"a")]
+
+
+def test_a_lone_carriage_return_ends_a_line() -> None:
+    assert split(b"data: a\r\rdata: b\r\r", close=True) == [SseEvent(b"a"), SseEvent(b"b")]
+
+
+def test_a_crlf_that_is_cut_is_one_line_end() -> None:
+    assert split(b"data: a\r", b"\ndata: b\r\n\r", b"\n") == [SseEvent(b"a\nb")]
+
+
+def test_the_unfinished_event_can_be_looked_at() -> None:
+    splitter = SseSplitter()
+    assert list(splitter.feed(b"data: a\ndata: [DO")) == []
+    assert splitter.unfinished == b"a\ndata: [DO"
+
+
+@pytest.mark.parametrize("stream", [b"d" * 101, b"data: aaaaaaaa\n" * 20])
+def test_lines_and_events_are_bounded(stream: bytes) -> None:
+    splitter = SseSplitter(max_line_bytes=100, max_event_bytes=100)
+    with pytest.raises(SseOverflowError):
+        list(splitter.feed(stream))
+
+
+@given(
+    st.lists(st.sampled_from([b"data: a", b": c", b"event: x", b"", b"junk", b"data"]), max_size=8),
+    st.sampled_from([b"\n", b"\r\n", b"\r"]),
+    st.lists(st.integers(1, 5), max_size=30),
+)
+def test_the_cut_never_matters(lines: list[bytes], end: bytes, sizes: list[int]) -> None:
+    stream = end.join([*lines, b""])
+    pieces, rest = [], stream
+    for size in sizes:
+        pieces.append(rest[:size])
+        rest = rest[size:]
+    assert split(*pieces, rest, close=True) == split(stream, close=True)

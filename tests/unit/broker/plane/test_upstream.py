@@ -1,0 +1,36 @@
+from stanchion.broker.plane.upstream import ResponseHead, Target, request_head
+from stanchion.broker.secrets import Secret
+
+TARGET = Target(
+    host="h", port=443, authority="h:8443", path="/v1", tls=None, key=Secret("sk-CANARY-1")
+)
+
+
+def test_the_head_is_ours_but_for_listed_headers() -> None:
+    head = request_head(TARGET, "/chat/completions", (("accept", "*/*"),), 7).decode()
+    assert head.split("\r\n") == [
+        "POST /v1/chat/completions HTTP/1.1",
+        "host: h:8443",
+        "content-length: 7",
+        "accept-encoding: identity",
+        "connection: close",
+        "accept: */*",
+        "authorization: Bearer sk-CANARY-1",
+        "",
+        "",
+    ]
+
+
+def test_an_account_without_a_key_sends_none() -> None:
+    target = Target(host="h", port=80, authority="h", path="", tls=None, key=None)
+    assert b"authorization" not in request_head(target, "/x", (), 0)
+
+
+def test_a_target_does_not_print_its_key() -> None:
+    assert "CANARY" not in repr(TARGET)
+
+
+def test_lengths_are_digits_or_unknown() -> None:
+    assert ResponseHead(200, [("Content-Length", "5")]).length == 5
+    assert ResponseHead(200, [("content-length", "-5")]).length is None
+    assert ResponseHead(200, []).length is None

@@ -1,0 +1,134 @@
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from fakes.receipts import ATTEMPT
+from stanchion.broker.receipts.store import RunRow, RunStore, TokenRow
+from stanchion.broker.receipts.writer import LedgerError
+
+RUN = RunRow(
+    attempt_id=ATTEMPT,
+    directory="/run/stanchion/00112233",
+    launch=b"{}",
+    launch_sha256="ab",
+    untouched_reward="0",
+    opened_at_ms=5,
+)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[RunStore]:
+    opened = RunStore(tmp_path / "control.db")
+    yield opened
+    await opened.aclose()
+
+
+async def test_lines_come_back_in_order(store: RunStore) -> None:
+    await store.begin_receipts(ATTEMPT, b"header")
+    await asyncio.gather(*(store.append_receipt(ATTEMPT, n, b"%d" % n) for n in range(1, 30)))
+
+    assert store.receipt_lines(ATTEMPT) == [b"header", *(b"%d" % n for n in range(1, 30))]
+    assert store.receipt_lines("7f3a90c41b22.2") == []
+
+
+async def test_an_attempt_begins_once(store: RunStore) -> None:
+    await store.begin_receipts(ATTEMPT, b"header")
+
+    with pytest.raises(LedgerError, match="has receipts already"):
+        await store.begin_receipts(ATTEMPT, b"another")
+    assert store.receipt_lines(ATTEMPT) == [b"header"]
+
+
+@pytest.mark.parametrize("seq", [0, 1, 3])
+async def test_only_the_next_line_is_taken(store: RunStore, seq: int) -> None:
+    await store.begin_receipts(ATTEMPT, b"header")
+    await store.append_receipt(ATTEMPT, 1, b"one")
+
+    with pytest.raises(LedgerError, match=f"record {seq} .* no durable record before it"):
+        await store.append_receipt(ATTEMPT, seq, b"other")
+    assert store.receipt_lines(ATTEMPT) == [b"header", b"one"]
+
+
+async def test_a_line_of_no_attempt_is_refused(store: RunStore) -> None:
+    with pytest.raises(LedgerError, match="no durable record before it"):
+        await store.append_receipt(ATTEMPT, 1, b"one")
+
+
+async def test_runs_are_known_again_after_a_restart(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "control.db")
+    await store.save_run(RUN)
+    await store.close_run(ATTEMPT, closed_at_ms=9, view=b"{}")
+    await store.aclose()
+
+    store = RunStore(tmp_path / "control.db")
+    (run,) = store.runs()
+    await store.aclose()
+    assert (run.attempt_id, run.directory, run.launch) == (ATTEMPT, RUN.directory, b"{}")
+    assert (run.opened_at_ms, run.closed_at_ms, run.view) == (5, 9, b"{}")
+
+
+async def test_an_attempt_is_one_run(store: RunStore) -> None:
+    await store.save_run(RUN)
+
+    with pytest.raises(LedgerError, match="UNIQUE"):
+        await store.save_run(RUN)
+    assert store.runs() == [RUN]
+
+
+async def test_a_token_is_revoked_once_and_keeps_the_first_reason(store: RunStore) -> None:
+    await store.put_token("aa", ATTEMPT, "lease", 1, 900_000)
+    await store.revoke_token("aa", at_ms=7, why="cancelled")
+    await store.revoke_token("aa", at_ms=8, why="closed")
+
+    assert store.tokens(ATTEMPT) == [
+        TokenRow(
+            sha256="aa",
+            attempt_id=ATTEMPT,
+            kind="lease",
+            generation=1,
+            expires_at_ms=900_000,
+            revoked_at_ms=7,
+            why="cancelled",
+        )
+    ]
+
+
+async def test_all_tokens_of_an_attempt_are_revoked_together(store: RunStore) -> None:
+    await store.put_token("aa", ATTEMPT, "enrol", 0, 60)
+    await store.put_token("bb", ATTEMPT, "lease", 1, 900)
+    await store.put_token("cc", "7f3a90c41b22.2", "lease", 1, 900)
+    await store.revoke_tokens(ATTEMPT, at_ms=7, why="closed")
+
+    assert [token.revoked_at_ms for token in store.tokens(ATTEMPT)] == [7, 7]
+    assert [token.revoked_at_ms for token in store.tokens("7f3a90c41b22.2")] == [None]
+
+
+async def test_every_commit_is_synced(store: RunStore, tmp_path: Path) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def ask(db: sqlite3.Connection) -> None:
+        mode = db.execute("PRAGMA journal_mode").fetchone()[0]
+        seen.append((mode, db.execute("PRAGMA synchronous").fetchone()[0]))
+
+    await store._writer.submit(ask)
+    assert seen == [("wal", 2)]
+
+
+async def test_tables_of_a_newer_broker_are_refused(tmp_path: Path) -> None:
+    await RunStore(tmp_path / "control.db").aclose()
+    with sqlite3.connect(tmp_path / "control.db") as db:
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+
+    with pytest.raises(LedgerError, match="tables of version 2, this broker knows 1"):
+        RunStore(tmp_path / "control.db")
+
+
+async def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "control.db").write_bytes(b"garbage" * 1000)
+
+    with pytest.raises(LedgerError, match=r"control\.db cannot be used"):
+        RunStore(tmp_path / "control.db")
