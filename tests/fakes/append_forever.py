@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from fakes.receipts import ATTEMPT, exchange_start, run_open
-from stanchion.broker.ledger import Book, Ledger, LedgerError
+from stanchion.broker.receipts.ledger import Book, Ledger, LedgerError
 from stanchion.protocol.events import AssertedBy
 from stanchion.protocol.receipt import ExchangeStart, RunOpen
 

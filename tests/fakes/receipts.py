@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from stanchion.broker.chain import Chain, build_header
+from stanchion.broker.receipts.chain import Chain, build_header
 from stanchion.protocol.codec import digest, encode
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Answered, Asked, ExchangeResult, Finish
