@@ -16,7 +16,7 @@ from stanchion.protocol import admin, control, events, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
-from stanchion.runner.__main__ import main as root_command
+from stanchion.runner.cli.root import root
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -82,7 +82,7 @@ def commands() -> str:
     lines = ["# Commands", "", "Generated from the commands' own help."]
 
     def describe(command: click.Command, path: tuple[str, ...]) -> None:
-        context = click.Context(command, info_name=" ".join(path), max_content_width=96)
+        context = click.Context(command, info_name=" ".join(path), terminal_width=96)
         lines.extend(["", f"## {' '.join(path)}", "", "```", command.get_help(context), "```"])
         if isinstance(command, click.Group):
             for name in command.list_commands(context):
@@ -90,7 +90,7 @@ def commands() -> str:
                 if child is not None and not child.hidden:
                     describe(child, (*path, name))
 
-    describe(root_command, ("stanchion",))
+    describe(root, ("stanchion",))
     return "\n".join(lines) + "\n"
 
 
