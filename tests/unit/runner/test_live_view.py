@@ -40,7 +40,7 @@ def test_a_stage_is_one_plain_line() -> None:
         StageChanged(stage=Stage.LOAD, state=StageState.COMPLETE, duration_ms=1),
     )
 
-    assert text == "agent     the agent works · 1 model responses 1.50 s\n"
+    assert text == "agent     the agent works · 1 model response 1.50 s\n"
 
 
 def test_trouble_is_shown_as_it_comes() -> None:

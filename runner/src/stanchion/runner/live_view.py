@@ -78,7 +78,7 @@ class LiveView:
                 self.say(f"{stage:<9} FAILED {detail or ''}")
             case ExchangeEnded(exchange=exchange, answered=answered):
                 self._responses += answered.has_content
-                self._now(f"the agent works · {self._responses} model responses")
+                self._now(f"{DOING[Stage.AGENT]}{self._counted()}")
                 if not answered.has_content:
                     why = answered.error_words or answered.result
                     self.say(f"agent     request {exchange}: {why}")
@@ -94,6 +94,9 @@ class LiveView:
             case _:
                 pass
 
+    def _counted(self) -> str:
+        return f" · {self._responses} model response{'' if self._responses == 1 else 's'}"
+
     def _now(self, text: str) -> None:
         if self._status is not None:
             self._status.update(text)
@@ -102,5 +105,5 @@ class LiveView:
         if stage not in DOING:
             return
         took = "" if duration_ms is None else f" {duration_ms / 1000:.2f} s"
-        responses = f" · {self._responses} model responses" if stage is Stage.AGENT else ""
+        responses = self._counted() if stage is Stage.AGENT else ""
         self.say(f"{stage:<9} {DOING[stage]}{responses}{took}")

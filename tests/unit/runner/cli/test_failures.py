@@ -28,6 +28,7 @@ def a_refusal(name: str) -> Exception:
         (BrokerStartError("bad file", usage=True), ExitCode.USAGE),
         (BrokerStartError("no", usage=False), ExitCode.BROKER_UNREACHABLE),
         (ImagesError("no npm"), ExitCode.FAILED),
+        (PermissionError(13, "Permission denied", "/out"), ExitCode.FAILED),
         (AttemptError("no result"), ExitCode.FAILED),
     ],
 )

@@ -46,6 +46,8 @@ def translated(*, as_json: bool) -> Iterator[None]:
     except BrokerStartError as error:
         code = ExitCode.USAGE if error.usage else ExitCode.BROKER_UNREACHABLE
         raise FailedCommand(str(error), code) from error
+    except OSError as error:
+        raise FailedCommand(f"{error.filename}: {error.strerror}", ExitCode.FAILED) from error
     except (ImagesError, AttemptError, CodecError) as error:
         raise FailedCommand(str(error), ExitCode.FAILED) from error
 
