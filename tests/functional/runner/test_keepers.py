@@ -37,3 +37,19 @@ async def test_a_keeper_that_dies_without_a_word_has_failed(order: Order) -> Non
 
     assert isinstance(report, Failed)
     assert "-9" in report.why
+
+
+def test_one_that_is_not_needed_is_gone_without_a_trace() -> None:
+    keeper = Keeper.spawn()
+    keeper.discard()
+
+    assert not Path(f"/proc/{keeper.pid}").exists()
+
+
+async def test_one_that_never_gets_an_order_ends_by_itself() -> None:
+    keeper = Keeper.spawn()
+    os.close(keeper._stdin)
+    (report,) = [report async for report in keeper.reports()]
+
+    assert isinstance(report, Failed)
+    assert "exit code 0" in report.why

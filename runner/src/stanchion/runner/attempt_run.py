@@ -14,7 +14,7 @@ from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StateP
 from stanchion.images.bundle import COMMAND
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.codec import PROTOCOL_VERSION, decode
-from stanchion.protocol.events import Event, Unknown, decode_event
+from stanchion.protocol.events import Event, RunClosed, Unknown, decode_event
 from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.refusal import RefusedError
 from stanchion.protocol.result import AttemptResult
@@ -94,9 +94,10 @@ class Launch:
         )
 
 
-async def run_attempt(launch: Launch, watch: Watch) -> AttemptResult:
+async def run_attempt(launch: Launch, watch: Watch, keeper: Keeper | None = None) -> AttemptResult:
     """To the end. RefusedError: the broker's policy; AttemptError: there is no result."""
-    keeper = await Keeper.start(launch.order())
+    keeper = keeper or Keeper.spawn()
+    await keeper.give(launch.order())
     last: Report | None = None
     async with asyncio.TaskGroup() as group:
         passing_on = group.create_task(_pass_on(launch.cancel, keeper))
@@ -136,14 +137,17 @@ async def _pass_on(cancel: asyncio.Event, keeper: Keeper) -> None:
 async def _watch(launch: Launch, attempt: str, watch: Watch) -> None:
     """Only for showing: whatever goes wrong here must not touch the attempt."""
     after: str | None = None
+    closed = False
     try:
         async with BrokerClient(launch.paths.admin_socket) as broker:
             while True:
                 page = await broker.events(attempt, after=after, wait_s=WATCH_WAIT_S)
                 for entry in page.entries:
-                    watch(decode_event(entry.event))
+                    event = decode_event(entry.event)
+                    watch(event)
+                    closed = isinstance(event, RunClosed)
                 after = page.cursor
-                if page.ended:
+                if page.ended or closed:
                     return
     except (BrokerUnreachableError, RefusedError):
         return

@@ -7,7 +7,6 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 from stanchion.protocol.codec import decode, encode
 from stanchion.runner.clean_environment import clean_environment
@@ -15,21 +14,20 @@ from stanchion.runner.detached import exit_code, reader_of, spawn_detached
 from stanchion.runner.keeper.order import Failed, Opened, Order, Report
 
 MAX_REPORT_BYTES = 1024 * 1024
-LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
 class Keeper:
-    """A started keeper."""
+    """A keeper's process; it waits for its order until `give`."""
 
-    def __init__(self, pid: int, stdout: asyncio.StreamReader) -> None:
+    def __init__(self, pid: int, stdin: int, stdout: int) -> None:
         self.pid = pid
+        self._stdin = stdin
         self._stdout = stdout
         self._ended = False
 
     @classmethod
-    async def start(cls, order: Order) -> "Keeper":
-        """Start it with this order, in a session of its own."""
-        log = os.open(Path(order.result_folder) / "keeper.log", LOG_FLAGS, 0o644)
+    def spawn(cls) -> "Keeper":
+        """Start one in a session of its own; it gets ready while its order is still made up."""
         its_stdin, stdin = os.pipe()
         stdout, its_stdout = os.pipe()
         try:
@@ -38,18 +36,35 @@ class Keeper:
                 environment=clean_environment(os.environ),
                 stdin=its_stdin,
                 stdout=its_stdout,
-                stderr=log,
+                stderr=2,
             )
         finally:
-            for descriptor in (log, its_stdin, its_stdout):
+            for descriptor in (its_stdin, its_stdout):
                 os.close(descriptor)
-        await asyncio.to_thread(_send, stdin, encode(order))
-        return cls(pid, await reader_of(stdout, limit_bytes=MAX_REPORT_BYTES))
+        return cls(pid, stdin, stdout)
+
+    async def give(self, order: Order) -> None:
+        """The order; from here on the keeper writes to its log alone."""
+        await asyncio.to_thread(_send, self._stdin, encode(order))
+
+    def discard(self) -> None:
+        """One that has no order and is not needed after all."""
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        for descriptor in (self._stdin, self._stdout):
+            os.close(descriptor)
+
+    @classmethod
+    async def start(cls, order: Order) -> "Keeper":
+        """Both at once."""
+        keeper = cls.spawn()
+        await keeper.give(order)
+        return keeper
 
     async def reports(self) -> AsyncIterator[Report]:
         """What it says, to its end; a keeper that ends without a last word has failed."""
         last: Report | None = None
-        async for line in self._stdout:
+        async for line in await reader_of(self._stdout, limit_bytes=MAX_REPORT_BYTES):
             last = decode(line, Report)  # type: ignore[arg-type]  # a union is a type here
             yield last
         code = await exit_code(self.pid)

@@ -18,6 +18,7 @@ from stanchion.protocol.result import AttemptResult
 from stanchion.runner.attempt_run import Launch, Watch, run_attempt
 from stanchion.runner.brokers import Say, ensure_broker
 from stanchion.runner.config_file import find_config
+from stanchion.runner.keepers import Keeper
 from stanchion.runner.pieces import ReadyPieces, make_ready
 from stanchion.runner.resolve import Options, Pinned, harness_version, resolve
 from stanchion.runner.results import Job, JobFolder, default_folder
@@ -140,10 +141,12 @@ def launch_in(
     )
 
 
-async def run_and_record(launch: Launch, folder: JobFolder, watch: Watch) -> AttemptResult:
+async def run_and_record(
+    launch: Launch, folder: JobFolder, watch: Watch, keeper: Keeper | None = None
+) -> AttemptResult:
     """The attempt, with its line in the job's results and summary."""
     try:
-        result = await run_attempt(launch, watch)
+        result = await run_attempt(launch, watch, keeper)
     except (RefusedError, BrokerUnreachableError):
         folder.discard()
         raise

@@ -10,8 +10,11 @@ import click
 from stanchion.protocol.exit_codes import ExitCode
 
 if TYPE_CHECKING:
+    from stanchion.protocol.launch import LaunchSpec
     from stanchion.protocol.result import AttemptResult
+    from stanchion.runner.keepers import Keeper
     from stanchion.runner.live_view import LiveView
+    from stanchion.runner.results import JobFolder
     from stanchion.runner.run_command import Prepared, Request
 
 TOKENS = click.IntRange(1, 100_000_000)
@@ -131,41 +134,60 @@ def memory_mb(text: str | None) -> int | None:
 
 
 async def _run(request: "Request", ways: Ways) -> int:
-    from rich.console import Console
+    from stanchion.runner.keepers import Keeper
 
-    from stanchion.protocol.codec import encode
-    from stanchion.runner.live_view import LiveView
-    from stanchion.runner.run_command import prepare
-
-    shown = ways.follow and not ways.as_json
-    with LiveView(Console(stderr=True), lines=shown, spinner=shown) as view:
-        prepared = await prepare(request, view.say)
-        if ways.print_spec:
-            click.echo(encode(prepared.spec))
-            return ExitCode.OK
-        result, stopped = await _attempt(prepared, ways, view)
-    _print(result, ways)
+    # The keeper's process gets ready while everything is decided; both take about half a second.
+    keeper = None if ways.print_spec else Keeper.spawn()
+    try:
+        prepared, folder, view = await _prepare(request, ways)
+    except BaseException:
+        if keeper is not None:
+            keeper.discard()
+        raise
+    if keeper is None or folder is None:
+        _print(prepared.spec)
+        return ExitCode.OK
+    with view:
+        result, stopped = await _attempt(prepared, folder, ways, view, keeper)
+    _print(result, as_text=not ways.as_json)
     return exit_code(result, stopped)
 
 
+async def _prepare(request: "Request", ways: Ways) -> "tuple[Prepared, JobFolder | None, LiveView]":
+    """Everything decided, and the result folder if there is to be a result."""
+    from rich.console import Console
+
+    from stanchion.runner.live_view import LiveView
+    from stanchion.runner.run_command import open_folder, prepare
+
+    shown = ways.follow and not ways.as_json
+    view = LiveView(Console(stderr=True), lines=shown, spinner=shown)
+    with view:
+        prepared = await prepare(request, view.say)
+    return prepared, None if ways.print_spec else open_folder(prepared), view
+
+
 async def _attempt(
-    prepared: "Prepared", ways: Ways, view: "LiveView"
+    prepared: "Prepared", folder: "JobFolder", ways: Ways, view: "LiveView", keeper: "Keeper"
 ) -> "tuple[AttemptResult, ExitCode | None]":
     """The result, and the code of whatever made this command cancel it."""
     from stanchion.runner.interrupts import cancelling
-    from stanchion.runner.run_command import launch_in, open_folder, run_and_record
+    from stanchion.runner.run_command import launch_in, run_and_record
 
-    folder = open_folder(prepared)
     launch = launch_in(prepared, folder)
     with cancelling(launch.cancel, timeout_s=ways.timeout_s, say=view.say) as interrupts:
-        return await run_and_record(launch, folder, view.show), interrupts.code
+        return await run_and_record(launch, folder, view.show, keeper), interrupts.code
 
 
-def _print(result: "AttemptResult", ways: Ways) -> None:
+def _print(document: "AttemptResult | LaunchSpec", *, as_text: bool = False) -> None:
     from stanchion.protocol.codec import encode
+    from stanchion.protocol.result import AttemptResult
     from stanchion.runner.result_text import result_text
 
-    click.echo(encode(result) if ways.as_json else result_text(result))
+    if as_text and isinstance(document, AttemptResult):
+        click.echo(result_text(document))
+    else:
+        click.echo(encode(document))
 
 
 def exit_code(result: "AttemptResult", stopped: ExitCode | None = None) -> ExitCode:

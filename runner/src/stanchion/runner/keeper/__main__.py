@@ -12,8 +12,11 @@ from stanchion.runner.keeper.process import run, tell
 
 def main() -> int:
     """Keep the attempt of the order on standard input."""
+    data = sys.stdin.buffer.read()
+    if not data:  # whoever started it needs none after all
+        return 0
     try:
-        order = decode(sys.stdin.buffer.read(), Order)
+        order = decode(data, Order)
     except CodecError as error:
         tell(Failed(why=f"standard input holds no order: {error}"))
         return 2

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError
-from stanchion.protocol.events import StreamEntry
+from stanchion.protocol.events import RunClosed, StreamEntry, decode_event
 
 T = TypeVar("T")
 
@@ -59,10 +59,13 @@ class Follower:
         page = await self.insist(
             lambda: self._broker.events(self._attempt, after=self._after, wait_s=wait_s)
         )
+        closed = False
         for entry in page.entries:
             self._take(entry)
+            closed = isinstance(decode_event(entry.event), RunClosed)
         self._after = page.cursor
-        return page.ended
+        # Nothing follows it, although a page may carry it a moment before the run counts as ended.
+        return page.ended or closed
 
     async def insist(self, call: Callable[[], Awaitable[T]]) -> T:
         """The answer of the call, tried again while the broker is away."""

@@ -9,12 +9,15 @@ import logging
 import os
 import signal
 from contextlib import suppress
+from pathlib import Path
 
 from stanchion.protocol.codec import encode_line
 from stanchion.runner.keeper.order import Failed, Order, Report
 from stanchion.runner.keeper.story import keep
 
 STDOUT_FD = 1
+STDERR_FD = 2
+LOG = "keeper.log"
 log = logging.getLogger(__name__)
 
 
@@ -26,6 +29,7 @@ def tell(report: Report) -> None:
 
 def run(order: Order) -> int:
     """Keep the attempt; returns the process's exit code."""
+    _log_to(Path(order.result_folder) / LOG)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -37,6 +41,13 @@ def run(order: Order) -> int:
         tell(Failed(why=f"{type(reason).__name__}: {reason}"))
         return 1
     return 0
+
+
+def _log_to(path: Path) -> None:
+    """From here on standard error is the log: the terminal may go away."""
+    log_fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    os.dup2(log_fd, STDERR_FD)
+    os.close(log_fd)
 
 
 async def _keep(order: Order) -> None:
