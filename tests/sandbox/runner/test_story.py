@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import shutil
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -188,6 +189,18 @@ async def test_a_sandbox_does_not_outlive_its_keeper(order: Order) -> None:
 
     assert isinstance(reports[-1], Failed)
     assert await is_gone(connection)
-    group = Path("/sys/fs/cgroup/memory/stanchion") / order.sandbox_id
-    if group.is_dir():
+    await _sweep(order)
+
+
+async def _sweep(order: Order) -> None:
+    """What a killed keeper could not remove any more."""
+    for group in await asyncio.to_thread(_groups, order.sandbox_id):
         await GroupV1(group, "").remove()
+    request = order.open_run
+    async with BrokerClient(Path(order.admin_socket)) as broker:
+        view = await broker.run(f"{request.run}.{request.attempt}")
+    await asyncio.to_thread(shutil.rmtree, view.directory)
+
+
+def _groups(sandbox_id: str) -> list[Path]:
+    return list(Path("/sys/fs/cgroup").glob(f"*/stanchion/{sandbox_id}"))
