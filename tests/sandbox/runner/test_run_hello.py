@@ -19,7 +19,7 @@ from stanchion.images.rootfs import BaseImage
 from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.codec import decode
 from stanchion.protocol.result import AttemptResult
-from stanchion.runner.examples import example_task
+from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.harness, pytest.mark.timeout(180)]
 

@@ -8,9 +8,9 @@ from stanchion.broker.client import BrokerUnreachableError
 from stanchion.images.errors import ImagesError
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import refuse
-from stanchion.runner.attempt_run import AttemptError
-from stanchion.runner.brokers import BrokerStartError
 from stanchion.runner.cli.failures import FailedCommand, translated
+from stanchion.runner.launching.attempt_run import AttemptError
+from stanchion.runner.launching.brokers import BrokerStartError
 
 
 def a_refusal(name: str) -> Exception:

@@ -9,7 +9,6 @@ from tests.fakes.samples import sample
 from stanchion.protocol.admin import RunOpenedReply
 from stanchion.protocol.codec import decode, digest
 from stanchion.protocol.launch import FrozenLaunch
-from stanchion.runner.examples import example_task
 from stanchion.runner.keeper.attempt_files import (
     LaunchAlteredError,
     lay_out,
@@ -17,6 +16,7 @@ from stanchion.runner.keeper.attempt_files import (
     remove,
 )
 from stanchion.runner.keeper.order import Order
+from stanchion.runner.tasks.examples import example_task
 
 LAUNCH = sample(FrozenLaunch)
 

@@ -20,8 +20,8 @@ def doctor(context: click.Context, *, fix: bool, as_json: bool, state_dir: str |
     """
     from stanchion.protocol.codec import encode
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.host_checks import check_host
-    from stanchion.runner.pieces import fetch_missing
+    from stanchion.runner.host.host_checks import check_host
+    from stanchion.runner.launching.pieces import fetch_missing
 
     if fix:
         with translated(as_json=as_json):

@@ -12,8 +12,8 @@ from stanchion.protocol.admin import ErrorReply
 from stanchion.protocol.codec import CodecError, encode
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import Refusal, RefusedError
-from stanchion.runner.attempt_run import AttemptError
-from stanchion.runner.brokers import BrokerStartError
+from stanchion.runner.launching.attempt_run import AttemptError
+from stanchion.runner.launching.brokers import BrokerStartError
 
 POLICY_REFUSALS = frozenset({"limit_undeclared", "limit_missing", "effort_undeclared"})
 """The gate's own: a policy forbids the launch as it is; all others are wrong arguments."""

@@ -12,10 +12,10 @@ from stanchion.protocol.exit_codes import ExitCode
 if TYPE_CHECKING:
     from stanchion.protocol.launch import LaunchSpec
     from stanchion.protocol.result import AttemptResult
-    from stanchion.runner.keepers import Keeper
-    from stanchion.runner.live_view import LiveView
-    from stanchion.runner.results import JobFolder
-    from stanchion.runner.run_command import Prepared, Request
+    from stanchion.runner.launching.keepers import Keeper
+    from stanchion.runner.launching.run_command import Prepared, Request
+    from stanchion.runner.results.job_folder import JobFolder
+    from stanchion.runner.screen.live_view import LiveView
 
 TOKENS = click.IntRange(1, 100_000_000)
 
@@ -74,8 +74,8 @@ def run(
     gate refused it.
     """
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.resolve import Options
-    from stanchion.runner.run_command import Request
+    from stanchion.runner.launching.resolve import Options
+    from stanchion.runner.launching.run_command import Request
 
     name, _, version = harness.partition("@")
     account, model_id = split_model(model)
@@ -123,7 +123,7 @@ def answer_paths(paths: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def memory_mb(text: str | None) -> int | None:
     """Megabytes of a size; a bare number is megabytes."""
-    from stanchion.runner.task_config import parse_size_mb
+    from stanchion.runner.tasks.task_config import parse_size_mb
 
     if text is None:
         return None
@@ -134,7 +134,7 @@ def memory_mb(text: str | None) -> int | None:
 
 
 async def _run(request: "Request", ways: Ways) -> int:
-    from stanchion.runner.keepers import Keeper
+    from stanchion.runner.launching.keepers import Keeper
 
     # The keeper's process gets ready while everything is decided; both take about half a second.
     keeper = None if ways.print_spec else Keeper.spawn()
@@ -157,8 +157,8 @@ async def _prepare(request: "Request", ways: Ways) -> "tuple[Prepared, JobFolder
     """Everything decided, and the result folder if there is to be a result."""
     from rich.console import Console
 
-    from stanchion.runner.live_view import LiveView
-    from stanchion.runner.run_command import open_folder, prepare
+    from stanchion.runner.launching.run_command import open_folder, prepare
+    from stanchion.runner.screen.live_view import LiveView
 
     shown = ways.follow and not ways.as_json
     view = LiveView(Console(stderr=True), lines=shown, spinner=shown)
@@ -171,8 +171,8 @@ async def _attempt(
     prepared: "Prepared", folder: "JobFolder", ways: Ways, view: "LiveView", keeper: "Keeper"
 ) -> "tuple[AttemptResult, ExitCode | None]":
     """The result, and the code of whatever made this command cancel it."""
-    from stanchion.runner.interrupts import cancelling
-    from stanchion.runner.run_command import launch_in, run_and_record
+    from stanchion.runner.launching.interrupts import cancelling
+    from stanchion.runner.launching.run_command import launch_in, run_and_record
 
     launch = launch_in(prepared, folder)
     with cancelling(launch.cancel, timeout_s=ways.timeout_s, say=view.say) as interrupts:
@@ -182,7 +182,7 @@ async def _attempt(
 def _print(document: "AttemptResult | LaunchSpec", *, as_text: bool = False) -> None:
     from stanchion.protocol.codec import encode
     from stanchion.protocol.result import AttemptResult
-    from stanchion.runner.result_text import result_text
+    from stanchion.runner.results.result_text import result_text
 
     if as_text and isinstance(document, AttemptResult):
         click.echo(result_text(document))

@@ -15,8 +15,8 @@ def show(path: Path, *, as_json: bool) -> None:
     """
     from stanchion.protocol.codec import encode
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.result_text import result_text
-    from stanchion.runner.results import read_results
+    from stanchion.runner.results.job_folder import read_results
+    from stanchion.runner.results.result_text import result_text
 
     with translated(as_json=as_json):
         results = read_results(path)

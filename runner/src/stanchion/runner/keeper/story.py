@@ -24,8 +24,8 @@ from stanchion.runner.keeper.follow import BrokerLostError, Follower
 from stanchion.runner.keeper.host_facts import Observed, sum_up
 from stanchion.runner.keeper.order import BrokerAway, Ended, NotOpened, Opened, Order, Report
 from stanchion.runner.keeper.recorder import Recorder
-from stanchion.runner.rehearsals import rehearsing
-from stanchion.runner.results import write_json
+from stanchion.runner.launching.rehearsals import rehearsing
+from stanchion.runner.results.job_folder import write_json
 
 CLOSING_S = 30.0
 log = logging.getLogger(__name__)

@@ -1,0 +1,207 @@
+"""From a task, options, a profile and an adapter to the LaunchSpec of an attempt. Pure.
+
+Every value is decided here, before anything starts, with its source; nothing is left for the
+sandbox to guess. Refuses what the dialect or the harness would misread.
+"""
+
+from dataclasses import dataclass
+
+from stanchion.harness_adapters.base import Adapter, Settings
+from stanchion.harness_adapters.limits import resolve_context, resolve_output
+from stanchion.protocol.admin import ModelView, ProfileView
+from stanchion.protocol.codec import PROTOCOL_VERSION
+from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
+from stanchion.protocol.launch import (
+    Budget,
+    Deadlines,
+    Effort,
+    HarnessRef,
+    ImageRef,
+    LaunchSpec,
+    Limits,
+    ModelRef,
+    SandboxSpec,
+    TaskRef,
+    Waits,
+    WatchdogLimits,
+    Workspace,
+)
+from stanchion.protocol.refusal import refuse
+from stanchion.runner.sandbox.oci import harness_place
+from stanchion.runner.tasks.task import Task
+
+DEFAULT_MEMORY_MB = 2048
+HOME = "/root"
+ANY_PORT_URL = "http://127.0.0.1:1"
+"""Stands for the relay's address, which is chosen inside the sandbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the launch says. None = it does not."""
+
+    harness: str
+    account: str
+    model: str
+    harness_version: str | None = None
+    effort: str | None = None
+    effort_raw: str | None = None
+    output_limit: int | None = None
+    context: int | None = None
+    answers: tuple[str, ...] | None = None
+    memory_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """Digests of the pieces on this host."""
+
+    base_sha256: str
+    harness_sha256: str
+
+
+def harness_version(options: Options, profile: ProfileView, adapter: Adapter) -> str:
+    """The version of the launch, else the profile's, else the newest that was measured."""
+    pinned = profile.harnesses.get(adapter.name)
+    version = options.harness_version or pinned or adapter.versions[-1]
+    if version not in adapter.versions:
+        raise refuse(
+            "harness_version_unknown",
+            field="--harness",
+            value=f"{adapter.name}@{version}",
+            rule=f"versions whose behaviour was measured: {', '.join(adapter.versions)}",
+            remedy=f"use --harness {adapter.name}@{adapter.versions[-1]}",
+        )
+    if pinned is not None and version != pinned:
+        raise refuse(
+            "harness_version_differs",
+            field="--harness",
+            value=f"{adapter.name}@{version}",
+            rule=f"profile {profile.name} allows {adapter.name} {pinned} only",
+            remedy=f"use --harness {adapter.name}@{pinned}, or change the profile",
+        )
+    return version
+
+
+def resolve(
+    task: Task, options: Options, profile: ProfileView, adapter: Adapter, pinned: Pinned
+) -> LaunchSpec:
+    """The complete spec; RefusedError says what keeps it from being one."""
+    dialect = _dialect(options, profile, adapter)
+    effort = resolve_effort(options, dialect)
+    operator = profile.models.get(f"{options.account}/{options.model}", ModelView())
+    output = resolve_output(
+        launch=options.output_limit, operator=operator.output_limit, model=options.model
+    )
+    context = resolve_context(
+        launch=options.context, operator=operator.context, model=options.model
+    )
+    version = harness_version(options, profile, adapter)
+    config = task.config
+    answers = config.answers if options.answers is None else options.answers
+    adapter.check(
+        Settings(
+            model=options.model,
+            base_url=ANY_PORT_URL,
+            dialect=dialect,
+            output_limit=output.value,
+            context=None if context is None else context.value,
+            effort=effort.word,
+            instruction=task.instruction,
+            home=HOME,
+            workdir=config.workdir,
+            package_dir=harness_place(adapter.name, version),
+            env=config.env,
+        )
+    )
+    return LaunchSpec(
+        protocol=PROTOCOL_VERSION,
+        profile=profile.name,
+        task=TaskRef(
+            name=task.name, sha256=task.sha256, instruction_sha256=task.instruction_sha256
+        ),
+        image=ImageRef(base=config.base, verified=pinned.base_sha256),
+        harness=HarnessRef(name=adapter.name, version=version, sha256=pinned.harness_sha256),
+        model=ModelRef(account=options.account, id=options.model),
+        dialect=dialect,
+        limits=Limits(output_tokens=output, context=context),
+        effort=effort,
+        deadlines=Deadlines(agent_s=config.agent_s, verifier_s=config.verifier_s),
+        corrections=adapter.corrections(dialect, output.value),
+        side_requests=adapter.side_requests(dialect),
+        waits=Waits(header_wait_s=adapter.header_wait_s, max_wait_s=profile.max_wait_s),
+        watchdog=WatchdogLimits(failing_s=profile.failing_s, silent_s=profile.silent_s),
+        budget=Budget(requests=profile.budget_requests, output_tokens=profile.budget_output_tokens),
+        sandbox=SandboxSpec(
+            isolation=profile.isolation,
+            allow_weak=profile.allow_weak,
+            memory_mb=resolve_memory(options.memory_mb, config.memory_mb, adapter.min_memory_mb),
+            cpu_milli=config.cpu_milli,
+        ),
+        workspace=Workspace(
+            workdir=config.workdir,
+            env=dict(config.env),
+            answers=answers,
+            verifier_env=dict(config.verifier_env),
+        ),
+    )
+
+
+def _dialect(options: Options, profile: ProfileView, adapter: Adapter) -> Dialect:
+    dialect = profile.accounts.get(options.account)
+    if dialect is None:
+        raise refuse(
+            "account_missing",
+            field="--model",
+            value=f"{options.account}/{options.model}",
+            rule=f"profile {profile.name} has no account {options.account}; "
+            f"it has {', '.join(sorted(profile.accounts)) or 'none'}",
+            remedy=f"add [profiles.{profile.name}.accounts.{options.account}] to stanchion.toml",
+        )
+    if dialect not in adapter.dialects:
+        raise refuse(
+            "dialect_unknown",
+            field="--model",
+            value=f"{options.account}/{options.model}",
+            rule=f"{adapter.name} does not speak {dialect}, the API of this account",
+            remedy=f"use an account of {' or '.join(adapter.dialects)}",
+        )
+    return dialect
+
+
+def resolve_effort(options: Options, dialect: Dialect) -> Effort:
+    """The effort, its word checked against the dialect's vocabulary unless it is raw."""
+    if options.effort is not None and options.effort_raw is not None:
+        raise refuse(
+            "effort_twice",
+            field="--effort-raw",
+            value=options.effort_raw,
+            rule="--effort and --effort-raw exclude each other",
+            remedy="keep one of them",
+        )
+    if options.effort_raw is not None:
+        return Effort(word=options.effort_raw, raw=True)
+    if options.effort is not None and not knows_effort(dialect, options.effort):
+        raise refuse(
+            "effort_unknown",
+            field="--effort",
+            value=options.effort,
+            rule=f"{dialect} knows {', '.join(EFFORT_WORDS[dialect])}",
+            remedy="use one of these words, or pass yours unchecked with --effort-raw",
+        )
+    return Effort(word=options.effort)
+
+
+def resolve_memory(launch_mb: int | None, task_mb: int | None, harness_mb: int) -> int:
+    """The launch decides; else the task's wish, but never less than the harness needs."""
+    if launch_mb is None:
+        return max(task_mb or 0, harness_mb, DEFAULT_MEMORY_MB)
+    if launch_mb < harness_mb:
+        raise refuse(
+            "memory_too_small",
+            field="--memory",
+            value=f"{launch_mb} MB",
+            rule=f"the harness alone needs {harness_mb} MB",
+            remedy=f"use --memory {harness_mb} or more",
+        )
+    return launch_mb

@@ -1,0 +1,154 @@
+"""What `stanchion run` does, in order: task, broker, profile, pieces, spec, attempt, result.
+
+Reads as the story; every step is a module of its own. Nothing is started before the spec is
+complete and the result folder is there.
+"""
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
+from stanchion.harness_adapters.registry import adapter
+from stanchion.protocol.admin import ProfileView
+from stanchion.protocol.launch import LaunchSpec
+from stanchion.protocol.refusal import RefusedError, refuse
+from stanchion.protocol.result import AttemptResult
+from stanchion.runner.launching.attempt_run import Launch, Watch, run_attempt
+from stanchion.runner.launching.brokers import Say, ensure_broker
+from stanchion.runner.launching.config_file import find_config
+from stanchion.runner.launching.keepers import Keeper
+from stanchion.runner.launching.pieces import ReadyPieces, make_ready
+from stanchion.runner.launching.resolve import Options, Pinned, harness_version, resolve
+from stanchion.runner.results.job_folder import Job, JobFolder, default_folder
+from stanchion.runner.tasks.task import Task, read_task
+
+REHEARSAL = "rehearsal"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One `stanchion run`, as asked for."""
+
+    task: Path
+    options: Options
+    profile: str | None = None
+    config: str | None = None
+    state_dir: str | None = None
+    folder: Path | None = None
+    kind: str = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything decided, nothing started but the broker."""
+
+    request: Request
+    task: Task
+    spec: LaunchSpec
+    pieces: ReadyPieces
+    paths: StatePaths
+    broker_pid: int
+
+
+async def prepare(request: Request, say: Say) -> Prepared:
+    """RefusedError, ImagesError, BrokerStartError or BrokerUnreachableError say why not."""
+    task = read_task(request.task)
+    harness = adapter(request.options.harness)
+    script_needed = request.options.account == REHEARSAL
+    if script_needed and not task.rehearsal_script.is_file():
+        raise refuse(
+            "rehearsal_missing",
+            field="--model",
+            value=f"{request.options.account}/{request.options.model}",
+            rule=f"a rehearsal plays {task.rehearsal_script}, which does not exist",
+            remedy="write the script, or use a model of another account",
+        )
+    paths = StatePaths.resolve(request.state_dir, os.environ)
+    config = find_config(request.config, os.environ, folder=Path.cwd(), home=Path.home())
+    health = await ensure_broker(paths, config, say)
+    async with BrokerClient(paths.admin_socket) as broker:
+        profile = await _profile(broker, request)
+    version = harness_version(request.options, profile, harness)
+    pieces = make_ready(
+        paths.cache_dir,
+        base=task.config.base,
+        harness=(harness.name, version),
+        say=say,
+        is_root=os.geteuid() == 0,
+    )
+    pinned = Pinned(base_sha256=pieces.base.digest, harness_sha256=pieces.harness.digest)
+    spec = resolve(task, request.options, profile, harness, pinned)
+    return Prepared(request, task, spec, pieces, paths, health.pid)
+
+
+async def _profile(broker: BrokerClient, request: Request) -> ProfileView:
+    """The named one, else the only one that has the account."""
+    account = request.options.account
+    if account == REHEARSAL and request.profile is None:
+        return await broker.profile(REHEARSAL)
+    if request.profile is not None:
+        return await broker.profile(request.profile)
+    having = [profile for profile in await broker.profiles() if account in profile.accounts]
+    if len(having) == 1:
+        return having[0]
+    names = ", ".join(profile.name for profile in having)
+    raise refuse(
+        "profile_unclear" if having else "account_missing",
+        field="--profile" if having else "--model",
+        value=None if having else f"{account}/{request.options.model}",
+        rule=f"several profiles have an account {account}: {names}"
+        if having
+        else f"no profile has an account {account}",
+        remedy="name one of them with --profile"
+        if having
+        else f"add [profiles.NAME.accounts.{account}] to stanchion.toml",
+    )
+
+
+def open_folder(prepared: Prepared) -> JobFolder:
+    """The fresh result folder."""
+    request, options = prepared.request, prepared.request.options
+    now = datetime.now(UTC)
+    folder = request.folder or default_folder(
+        Path.cwd(), day=f"{now:%Y-%m-%d}", name=prepared.task.name
+    )
+    job = Job(
+        kind=request.kind,
+        started_at=now.isoformat(timespec="seconds"),
+        tasks=(prepared.task.name,),
+        harness=f"{prepared.spec.harness.name}@{prepared.spec.harness.version}",
+        model=f"{options.account}/{options.model}",
+        effort=options.effort or options.effort_raw,
+        output_limit=options.output_limit,
+    )
+    return JobFolder.create(folder, job)
+
+
+def launch_in(
+    prepared: Prepared, folder: JobFolder, *, name: str | None = None, script: Path | None = None
+) -> Launch:
+    """One attempt of what was prepared, with its place in the folder."""
+    rehearses = prepared.request.options.account == REHEARSAL
+    return Launch(
+        task=prepared.task,
+        spec=prepared.spec,
+        pieces=prepared.pieces,
+        paths=prepared.paths,
+        result_folder=folder.attempt(name or prepared.task.name, 1),
+        rehearsal_script=(script or prepared.task.rehearsal_script) if rehearses else None,
+    )
+
+
+async def run_and_record(
+    launch: Launch, folder: JobFolder, watch: Watch, keeper: Keeper | None = None
+) -> AttemptResult:
+    """The attempt, with its line in the job's results and summary."""
+    try:
+        result = await run_attempt(launch, watch, keeper)
+    except (RefusedError, BrokerUnreachableError):
+        folder.discard()
+        raise
+    folder.add(result)
+    return result
