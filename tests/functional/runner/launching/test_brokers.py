@@ -9,11 +9,11 @@ import pytest
 from tests.functional.runner.specs import REHEARSAL_SPEC
 
 from stanchion.broker.client import BrokerClient, StatePaths
+from stanchion.broker.client.config_file import ConfigFile, find_config
 from stanchion.protocol.admin import OpenRun, Rehearsal
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.refusal import RefusedError
 from stanchion.runner.launching.brokers import BrokerStartError, ensure_broker, live_broker
-from stanchion.runner.launching.config_file import ConfigFile, find_config
 
 pytestmark = pytest.mark.timeout(60)
 

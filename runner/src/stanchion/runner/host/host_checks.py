@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 
 from stanchion.broker.client import StatePaths
+from stanchion.broker.client.config_file import find_config
 from stanchion.images import preflight
 from stanchion.images.errors import ImagesError
 from stanchion.images.runsc import find_runsc
 from stanchion.protocol.refusal import RefusedError
 from stanchion.runner.launching.brokers import live_broker
-from stanchion.runner.launching.config_file import find_config
 from stanchion.runner.sandbox.cgroup import MOUNT
 
 ENOUGH_DISK_BYTES = 2_000_000_000

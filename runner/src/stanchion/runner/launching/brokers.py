@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
+from stanchion.broker.client.config_file import ConfigFile
 from stanchion.protocol.admin import Health
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import refuse
 from stanchion.runner.host.detached import EXTRA_FD, exit_code, reader_of, spawn_detached
-from stanchion.runner.launching.config_file import ConfigFile
 
 START_S = 30.0
 STOP_S = 15.0

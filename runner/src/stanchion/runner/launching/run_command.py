@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
+from stanchion.broker.client.config_file import find_config
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.admin import ProfileView
 from stanchion.protocol.launch import LaunchSpec
@@ -17,7 +18,6 @@ from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.launching.attempt_run import Launch, Watch, run_attempt
 from stanchion.runner.launching.brokers import Say, ensure_broker
-from stanchion.runner.launching.config_file import find_config
 from stanchion.runner.launching.keepers import Keeper
 from stanchion.runner.launching.pieces import ReadyPieces, make_ready
 from stanchion.runner.launching.resolve import Options, Pinned, harness_version, resolve

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from stanchion.broker.client.config_file import find_config
 from stanchion.protocol.refusal import RefusedError
-from stanchion.runner.launching.config_file import find_config
 
 
 @pytest.fixture
