@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from stanchion.protocol import admin, control, events, receipt, result
+from stanchion.protocol import admin, control, events, overview, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
@@ -71,6 +71,8 @@ def schemas() -> str:
         admin.Health,
         admin.ErrorReply,
         result.AttemptResult,
+        overview.VitalsPage,
+        overview.Checkpoint,
     ]
     _, components = msgspec.json.schema_components(messages, ref_template="#/$defs/{name}")
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": components}

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stanchion.protocol import admin, codec, control, events, receipt, result
+from stanchion.protocol import admin, codec, control, events, overview, receipt, result
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from fakes.samples import sample
@@ -44,6 +44,8 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
         admin.Health,
         admin.ErrorReply,
         result.AttemptResult,
+        overview.VitalsPage,
+        overview.Checkpoint,
     ]
 }
 

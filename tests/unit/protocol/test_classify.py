@@ -75,6 +75,7 @@ ROWS = [
     ),
     Row("sentry crash", lost(sandbox_exit=2), EndReason.SANDBOX_LOST),
     Row("no exit code", lost(), EndReason.SANDBOX_LOST),
+    Row("nobody reported", lost(lost_why="the host was restarted"), EndReason.SANDBOX_LOST),
     Row("never started", lost(sandbox_started=False, start_error="no"), EndReason.SANDBOX_LOST),
     Row("supervisor abort", lost(sandbox_exit=134), EndReason.SUPERVISOR_LOST),
     Row(
@@ -232,3 +233,8 @@ def test_any_evidence_has_exactly_one_outcome(seen: Evidence) -> None:
     if outcome.reason is EndReason.COMPLETED:
         assert seen.claim is not None
         assert seen.wire.completed > 0
+
+
+def test_the_detail_of_a_lost_sandbox_or_broker_is_the_witness_own() -> None:
+    assert classify(lost(lost_why="the host was restarted")).detail == "the host was restarted"
+    assert classify(stopped(StopReason.BROKER_LOST)).detail == "why broker_lost"

@@ -104,6 +104,10 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     head: str | None
     first_response_ms: int | None
     """From the attempt's opening to its first completed response."""
+    connected: bool | None = None
+    """Whether a supervisor's control connection stands; None = closed, or not said."""
+    heard_at_ms: int | None = None
+    """When supervisor or launcher were last heard of, milliseconds since 1970."""
 
 
 class EventsPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -137,6 +137,8 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     sandbox_start_ms: int | None = None
     """From starting the runtime to the supervisor's first message."""
     total_ms: int | None = None
+    lost_why: str | None = None
+    """Why nobody was there to see the end; set where no launcher reported it."""
 
 
 class WireFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,6 +32,8 @@ class ExchangeResult(StrEnum):
     CLIENT_GONE = "client_gone"
     REVOKED = "revoked"
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
+    INTERRUPTED = "interrupted"
+    """The broker went away while it ran: nobody knows what else came back, or what it cost."""
 
 
 class ErrorClass(StrEnum):

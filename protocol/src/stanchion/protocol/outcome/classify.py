@@ -66,6 +66,8 @@ def _sandbox_lost(evidence: Evidence) -> str | None:
     host = evidence.host
     if evidence.claim is not None or evidence.broker_lost:
         return None
+    if host.lost_why is not None:
+        return host.lost_why
     if not host.sandbox_started:
         return f"the sandbox did not start: {host.start_error or 'no reason given'}"
     if host.killed_at_deadline:
@@ -89,8 +91,9 @@ def _supervisor_lost(evidence: Evidence) -> str | None:
 
 
 def _broker_lost(evidence: Evidence) -> str | None:
-    lost = evidence.broker_lost or _stopped(evidence) is StopReason.BROKER_LOST
-    return "the broker was away for too long" if lost else None
+    if evidence.broker_lost:
+        return "the broker was away for too long"
+    return _stopped_for(StopReason.BROKER_LOST)(evidence)
 
 
 def _inconsistent(evidence: Evidence) -> str | None:
