@@ -41,6 +41,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scratch_folder: str
     """Where overlay and configuration of the sandbox live while it does."""
     sandbox_id: str
+    notes_folder: str | None = None
+    """Where the keeper leaves word of itself; None = nowhere."""
     rehearsal: RehearsalOrder | None = None
     deadline_slack_s: int = 120
     """Added to what the spec allows before the host ends the sandbox itself."""

@@ -24,15 +24,20 @@ from stanchion.protocol.events import (
     StageChanged,
     StageState,
     StreamEntry,
+    TaskListChanged,
     TranscriptChanged,
     Unknown,
     VerifierEnded,
     decode_event,
 )
 from stanchion.protocol.evidence import VerifierRun
+from stanchion.protocol.transcript import TaskListItem
 from stanchion.runner.keeper.artifact_files import ArtifactFiles
+from stanchion.runner.results.job_folder import write_json
 
 MAX_LOG_BYTES = 256 * 1024 * 1024
+MAX_LISTS = 100
+"""Sessions whose list of things to do is kept."""
 log = logging.getLogger(__name__)
 
 
@@ -58,6 +63,8 @@ class Recorder:
         self._folder = folder
         self._artifacts = ArtifactFiles(folder / "artifacts")
         self._logged: dict[str, int] = {}
+        self._lists: dict[str, tuple[TaskListItem, ...]] = {}
+        """The agent's own lists of things to do, by session."""
         (folder / "transcript.jsonl").touch()
         (folder / "harness.log").touch()
 
@@ -75,6 +82,8 @@ class Recorder:
         match event:
             case TranscriptChanged(item=item):
                 self._append("transcript.jsonl", encode_line(item))
+            case TaskListChanged(session=session, items=items):
+                self._keep_list(session, items)
             case OutputWritten(stream=OutputStream.VERIFIER, data=data):
                 self._append("verifier/output.txt", data)
             case OutputWritten(data=data):
@@ -103,6 +112,11 @@ class Recorder:
                 moments.written_output_limit, moments.written_effort = limit, effort
             case _:
                 pass
+
+    def _keep_list(self, session: str, items: tuple[TaskListItem, ...]) -> None:
+        if session in self._lists or len(self._lists) < MAX_LISTS:
+            self._lists[session] = items
+            write_json(self._folder / "tasks.json", self._lists)
 
     def _append(self, name: str, data: bytes) -> None:
         so_far = self._logged.get(name, 0)

@@ -5,6 +5,7 @@ Every way out leaves a result or a report, no sandbox, no cgroup and no attempt 
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ from stanchion.runner.keeper import attempt_files, result_document
 from stanchion.runner.keeper.box import SandboxBox
 from stanchion.runner.keeper.follow import BrokerLostError, Follower
 from stanchion.runner.keeper.host_facts import Observed, sum_up
+from stanchion.runner.keeper.notes import NoteFile
 from stanchion.runner.keeper.order import BrokerAway, Ended, NotOpened, Opened, Order, Report
 from stanchion.runner.keeper.recorder import Recorder
 from stanchion.runner.launching.rehearsals import rehearsing
@@ -35,12 +37,16 @@ async def keep(order: Order, *, tell: Callable[[Report], None], cancelled: async
     """The attempt of this order."""
     started = time.monotonic()
     async with _with_rehearsal(order) as open_run, BrokerClient(Path(order.admin_socket)) as broker:
+        note = NoteFile(order, os.getpid())
         try:
             opened = await broker.open_run(open_run)
         except RefusedError as error:
+            note.discard()
             return tell(NotOpened(refusal=error.refusal))
         except BrokerUnreachableError as error:
+            note.discard()
             return tell(BrokerAway(why=str(error)))
+        note.opened(opened)
         tell(Opened(id=opened.id, launch_sha256=opened.launch_sha256))
         attempt = Attempt(order, opened, broker, started=started)
         try:
@@ -48,7 +54,9 @@ async def keep(order: Order, *, tell: Callable[[Report], None], cancelled: async
         except BaseException as error:
             await _give_up(broker, opened.id, error)
             raise
-        tell(Ended(result=str(attempt.write(result))))
+        path = attempt.write(result)
+        note.ended()
+        tell(Ended(result=str(path)))
     return None
 
 

@@ -18,6 +18,7 @@ from stanchion.protocol.events import Event, RunClosed, Unknown, decode_event
 from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.refusal import RefusedError
 from stanchion.protocol.result import AttemptResult
+from stanchion.runner.keeper.notes import NOTES
 from stanchion.runner.keeper.order import (
     BrokerAway,
     Ended,
@@ -86,6 +87,7 @@ class Launch:
             result_folder=str(self.result_folder.absolute()),
             scratch_folder=str((self.paths.root / "sandboxes").absolute()),
             sandbox_id=self.sandbox_id,
+            notes_folder=str((self.paths.root / NOTES).absolute()),
             rehearsal=(
                 None
                 if script is None
