@@ -178,6 +178,7 @@ ROWS = [
         EndReason.COMPLETED,
         (Flag.MODEL_DIFFERS,),
     ),
+    Row("echoed key", wire(secret_scrubbed=True), EndReason.COMPLETED, (Flag.SECRET_SCRUBBED,)),
     Row("weak box", claim(isolation="none"), EndReason.COMPLETED, (Flag.ISOLATION_WEAK,)),
     Row(
         "no effort declared",

@@ -85,6 +85,7 @@ def test_the_first_mismatch_and_any_scrubbing_stay() -> None:
     assert wire.facts(enforced=False).mismatch == first
     assert not wire.facts(enforced=False).enforced
     assert wire.secret_scrubbed
+    assert wire.facts(enforced=True).secret_scrubbed
 
 
 def test_length_stops_are_counted() -> None:

@@ -29,7 +29,6 @@ async def close_attempt(attempt: Attempt, host: HostFacts) -> Verdict:
         evidence_of(attempt, host),
         attempt.story.verifier,
         untouched_reward=attempt.terms.untouched_reward,
-        scrubbed=attempt.wire.secret_scrubbed,
     )
     await _seal(attempt, host, verdict)
     return verdict
@@ -47,6 +46,7 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
         effort_declared=spec.effort.word is not None,
         isolation_asked=spec.sandbox.isolation,
         answers_declared=spec.workspace.answers is not None,
+        model_expected=spec.budget.requests != 0,
     )
 
 

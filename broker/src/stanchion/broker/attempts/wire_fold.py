@@ -90,6 +90,7 @@ class WireFold:
             enforced=enforced,
             provider_refused=_refused(last),
             models_served=tuple(self.models_served),
+            secret_scrubbed=self.secret_scrubbed,
         )
 
 
