@@ -239,3 +239,16 @@ def test_any_evidence_has_exactly_one_outcome(seen: Evidence) -> None:
 def test_the_detail_of_a_lost_sandbox_or_broker_is_the_witness_own() -> None:
     assert classify(lost(lost_why="the host was restarted")).detail == "the host was restarted"
     assert classify(stopped(StopReason.BROKER_LOST)).detail == "why broker_lost"
+
+
+def test_a_launch_without_a_model_misses_no_response() -> None:
+    ended = msgspec.structs.replace(
+        CLEAN,
+        claim=Claim(wait=EXIT_0, session=SessionEnd(state=SessionState.UNKNOWN)),
+        wire=WireFacts(),
+        model_expected=False,
+    )
+    assert classify(ended).reason is EndReason.COMPLETED
+    assert "no model" in classify(ended).detail
+    expected = msgspec.structs.replace(ended, model_expected=True)
+    assert classify(expected).reason is EndReason.NO_RESPONSE
