@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
 from stanchion.broker.client.config_file import find_config
+from stanchion.harness_adapters.base import Adapter
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.admin import ProfileView
 from stanchion.protocol.launch import LaunchSpec
@@ -52,12 +53,28 @@ class Prepared:
     broker_pid: int
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What all tasks of one command share."""
+
+    request: Request
+    profile: ProfileView
+    harness: Adapter
+    version: str
+    paths: StatePaths
+    broker_pid: int
+
+
 async def prepare(request: Request, say: Say) -> Prepared:
     """RefusedError, ImagesError, BrokerStartError or BrokerUnreachableError say why not."""
+    task = read_runnable(request)
+    return prepare_task(await find_ground(request, say), task, say)
+
+
+def read_runnable(request: Request) -> Task:
+    """The task, with what the model of this request needs of it."""
     task = read_task(request.task)
-    harness = adapter(request.options.harness)
-    script_needed = request.options.account == REHEARSAL
-    if script_needed and not task.rehearsal_script.is_file():
+    if request.options.account == REHEARSAL and not task.rehearsal_script.is_file():
         raise refuse(
             "rehearsal_missing",
             field="--model",
@@ -65,22 +82,33 @@ async def prepare(request: Request, say: Say) -> Prepared:
             rule=f"a rehearsal plays {task.rehearsal_script}, which does not exist",
             remedy="write the script, or use a model of another account",
         )
+    return task
+
+
+async def find_ground(request: Request, say: Say) -> Ground:
+    """A live broker, the profile that pays and the version of the harness."""
+    harness = adapter(request.options.harness)
     paths = StatePaths.resolve(request.state_dir, os.environ)
     config = find_config(request.config, os.environ, folder=Path.cwd(), home=Path.home())
     health = await ensure_broker(paths, config, say)
     async with BrokerClient(paths.admin_socket) as broker:
         profile = await _profile(broker, request)
     version = harness_version(request.options, profile, harness)
+    return Ground(request, profile, harness, version, paths, health.pid)
+
+
+def prepare_task(ground: Ground, task: Task, say: Say) -> Prepared:
+    """The pieces on this host and the complete spec of one task."""
     pieces = make_ready(
-        paths.cache_dir,
+        ground.paths.cache_dir,
         base=task.config.base,
-        harness=(harness.name, version),
+        harness=(ground.harness.name, ground.version),
         say=say,
         is_root=os.geteuid() == 0,
     )
     pinned = Pinned(base_sha256=pieces.base.digest, harness_sha256=pieces.harness.digest)
-    spec = resolve(task, request.options, profile, harness, pinned)
-    return Prepared(request, task, spec, pieces, paths, health.pid)
+    spec = resolve(task, ground.request.options, ground.profile, ground.harness, pinned)
+    return Prepared(ground.request, task, spec, pieces, ground.paths, ground.broker_pid)
 
 
 async def _profile(broker: BrokerClient, request: Request) -> ProfileView:
