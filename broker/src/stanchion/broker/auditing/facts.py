@@ -62,6 +62,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     completed: int
     denied: int
     mismatches: int
+    sendings: int = 0
+    """How often requests left, each try counted."""
+    held_ms: int = 0
+    """Time that the broker held requests back, over all of them."""
+    gave_up: int = 0
+    """Requests that the broker stopped trying."""
 
 
 def main_requests(bundle: Verified) -> list[ExchangeStart]:
@@ -86,6 +92,7 @@ def gather(bundle: Verified) -> Facts:
     spec, records, closing = bundle.opening.launch.spec, bundle.records, bundle.closing
     all_starts, main = starts(bundle), main_requests(bundle)
     sent = [start.sent for start in main]
+    ends = [record for record in records if isinstance(record, ExchangeEnd)]
     ran = next((record for record in records if isinstance(record, RunStarted)), None)
     limit = spec.limits.output_tokens
     return Facts(
@@ -116,12 +123,12 @@ def gather(bundle: Verified) -> Facts:
         requests=len(main),
         side_requests=len(all_starts) - len(main),
         corrected=sum(bool(start.corrections) for start in all_starts),
-        completed=sum(
-            isinstance(record, ExchangeEnd) and record.answered.result is ExchangeResult.COMPLETED
-            for record in records
-        ),
+        completed=sum(end.answered.result is ExchangeResult.COMPLETED for end in ends),
         denied=sum(isinstance(record, Denied) for record in records),
         mismatches=sum(isinstance(record, Mismatched) for record in records),
+        sendings=sum(end.tries for end in ends),
+        held_ms=sum(end.held_ms for end in ends),
+        gave_up=sum(end.gave_up is not None for end in ends),
     )
 
 

@@ -58,6 +58,11 @@ def _facts(report: Report, facts: Facts) -> Iterable[Text]:
         f"{facts.side_requests} side requests, {facts.corrected} corrected, "
         f"{facts.denied} denied, {facts.mismatches} mismatches"
     )
+    if facts.held_ms or facts.gave_up:
+        yield Text(
+            f"  paced         {facts.sendings} sendings, held {facts.held_ms / 1000:.1f} s, "
+            f"{facts.gave_up} given up"
+        )
     yield Text(f"  harness       {_plain(facts.harness)}")
     yield Text(f"  isolation     {_plain(', '.join(facts.isolation) or 'not reported')}")
     score = "withheld" if facts.score is None else facts.score
