@@ -13,6 +13,7 @@ from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
+from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import AccountRef
 
 
@@ -59,15 +60,19 @@ class Accounts:
             credential=account.credential,
             fingerprint=None if key is None else key.fingerprint(self._fingerprint),
         )
-        return reference, self._target(url, key)
+        return reference, self._target(url, key, account.api)
 
-    def _target(self, url: SplitResult, key: Secret | None) -> Target:
+    def _target(self, url: SplitResult, key: Secret | None, api: Dialect) -> Target:
         secure = url.scheme == "https"
+        path = url.path.rstrip("/")
+        own = api is Dialect.ANTHROPIC_MESSAGES
         return Target(
             host=url.hostname or "",
             port=url.port or (443 if secure else 80),
             authority=url.netloc,
-            path=url.path.rstrip("/"),
+            # Anthropic's SDKs take a base URL without the version, others one with it: both do.
+            path=path.removesuffix("/v1") if own else path,
             tls=self._tls if secure else None,
             key=key,
+            key_header=("x-api-key", "") if own else ("authorization", "Bearer "),
         )

@@ -11,8 +11,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from stanchion.broker.attempts.leases import Grant, LeaseError, Leases, token_digest
 from stanchion.broker.attempts.sandbox_story import SandboxStory
 from stanchion.broker.attempts.wire_fold import WireFold
@@ -21,6 +19,7 @@ from stanchion.broker.plane import exchange
 from stanchion.broker.plane.http_gate import Route
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.relay import Flow
+from stanchion.broker.plane.replies import constant_reply, models_reply
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.receipts.ledger import Book, Ledger, LedgerError
 from stanchion.broker.tasks import Tasks, log_failure
@@ -252,9 +251,8 @@ class Attempt:
     def local_answer(self, route: Route) -> bytes:
         """Bodies of the routes that never leave."""
         if route is Route.MODELS:
-            model = {"id": self.spec.model.id, "object": "model", "owned_by": "stanchion"}
-            return msgspec.json.encode({"object": "list", "data": [model]})
-        return b"{}"
+            return models_reply(self.spec.model.id)
+        return constant_reply("not_counted") if route is Route.COUNT_TOKENS else b"{}"
 
     def start(self, coroutine: Coroutine[None, None, None]) -> None:
         """Run a task of this attempt; its close waits for it."""

@@ -3,6 +3,8 @@
 It decides whether the terms may be frozen; it must never fill in a term that is missing.
 """
 
+import msgspec
+
 from stanchion.broker.config import REHEARSAL, Account, Profile
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.codec import PROTOCOL_VERSION
@@ -10,7 +12,7 @@ from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
 from stanchion.protocol.launch import LaunchSpec, LimitSource
 from stanchion.protocol.refusal import refuse
 
-SERVED = frozenset({Dialect.OPENAI_CHAT})
+SERVED = frozenset({Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES})
 """Dialects that this broker reads on the wire."""
 
 
@@ -50,6 +52,8 @@ def _check_protocol(order: OpenRun) -> None:
 
 def _account(spec: LaunchSpec, profile: Profile) -> Account:
     account = profile.accounts.get(spec.model.account)
+    if spec.profile == REHEARSAL and account is not None:
+        account = msgspec.structs.replace(account, api=spec.dialect)
     if account is None:
         raise refuse(
             "account_missing",

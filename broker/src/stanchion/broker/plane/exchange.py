@@ -14,6 +14,7 @@ import msgspec
 
 from stanchion.broker.attempts.wire_check import first_difference, side_request
 from stanchion.broker.clock import mono_ms
+from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC_MESSAGES
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.dialects.openai_chat import READER as OPENAI_CHAT
 from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
@@ -39,7 +40,10 @@ HEAD_WAIT_S = 300.0
 MAX_ERROR_BYTES = 64 * 1024
 ERROR_BODY_WAIT_S = 30.0
 
-READERS: dict[Dialect, DialectReader] = {Dialect.OPENAI_CHAT: OPENAI_CHAT}
+READERS: dict[Dialect, DialectReader] = {
+    Dialect.OPENAI_CHAT: OPENAI_CHAT,
+    Dialect.ANTHROPIC_MESSAGES: ANTHROPIC_MESSAGES,
+}
 
 
 class Desk(Protocol):
@@ -98,6 +102,9 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
         _refuse(desk, down, 403, "forbidden")
         return
     dialect, _ = UPSTREAM[request.route]
+    if dialect is not desk.spec.dialect:
+        _refuse(desk, down, 404, "not_found")
+        return
     try:
         asked = READERS[dialect].read_request(read_object(request.body), request.body)
     except BodyError:

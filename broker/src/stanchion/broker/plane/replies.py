@@ -1,6 +1,6 @@
 """Every body that the broker itself writes on the model socket: constant, echoing nothing. Pure.
 
-They have the shape of the dialect's error object, so that a harness shows the sentence, and words
+They have the shape of every dialect's error object, so that a harness shows the sentence, and words
 that harnesses do not take for a passing failure (no "rate limit", no "try again").
 """
 
@@ -11,6 +11,7 @@ _SENTENCES = {
     "unauthorized": "stanchion: no valid lease.",
     "forbidden": "stanchion: the attempt is being stopped; no further request is served.",
     "mismatch": "stanchion: the request differs from the declared terms of the attempt.",
+    "not_counted": "stanchion: tokens are not counted here.",
     "not_found": "stanchion: this route is not served.",
     "too_large": "stanchion: the request body is too large.",
     "encoded_body": "stanchion: send the request body without a content encoding.",
@@ -30,4 +31,13 @@ _SENTENCES = {
 def constant_reply(word: str) -> bytes:
     """The body for a word of the table."""
     error = {"message": _SENTENCES[word], "type": "stanchion_error", "code": f"stanchion_{word}"}
-    return msgspec.json.encode({"error": error})
+    return msgspec.json.encode({"error": error, "type": "error"})
+
+
+def models_reply(model: str) -> bytes:
+    """The one model of an attempt, as both OpenAI and Anthropic list models."""
+    entry = {"id": model, "object": "model", "owned_by": "stanchion", "type": "model"}
+    entry["display_name"] = model
+    return msgspec.json.encode(
+        {"object": "list", "data": [entry], "has_more": False, "first_id": model, "last_id": model}
+    )

@@ -40,6 +40,7 @@ class ResponseReader:
         self, reader: DialectReader, *, status: int, form: Form, output_limit: int | None
     ) -> None:
         self._markers = reader.markers
+        self._needs_terminal = reader.stream_needs_terminal
         self._fold = reader.new_fold()
         self._status = status
         self._form = form
@@ -162,11 +163,17 @@ class ResponseReader:
             return ExchangeResult.CLIENT_GONE
         if error is not None:
             return ExchangeResult.PROVIDER_ERROR
-        if told.finish is not None and (self._form is Form.EVENTS or complete):
+        if told.finish is not None and self._ended(complete=complete):
             return ExchangeResult.COMPLETED
         if self._blind is not None and complete:
             return ExchangeResult.UNREADABLE
         return ExchangeResult.TRUNCATED
+
+    def _ended(self, *, complete: bool) -> bool:
+        """Whether what came is all of it; a stream says so itself."""
+        if self._form is Form.EVENTS:
+            return self._fold.done or not self._needs_terminal
+        return complete
 
     def _error_class(
         self, result: ExchangeResult, error: ProviderError | None

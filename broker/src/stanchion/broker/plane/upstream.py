@@ -40,6 +40,8 @@ class Target:
     """Path of the base URL, without a slash at its end."""
     tls: ssl.SSLContext | None
     key: Secret | None
+    key_header: tuple[str, str] = ("authorization", "Bearer ")
+    """The header that carries the key, and what goes before it there."""
 
 
 @dataclass(slots=True)
@@ -73,7 +75,8 @@ def request_head(
         *(f"{name}: {value}" for name, value in headers),
     ]
     if target.key is not None:
-        lines.append(f"authorization: Bearer {target.key.reveal()}")
+        name, before = target.key_header
+        lines.append(f"{name}: {before}{target.key.reveal()}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
 
