@@ -43,6 +43,13 @@ class Ways:
 @click.option("--answer", multiple=True, metavar="PATH", help="File a clean run must leave behind.")
 @click.option("--timeout", "timeout_s", type=click.IntRange(1), help="Cancel after these seconds.")
 @click.option("--memory", metavar="SIZE", help="Memory limit of the sandbox, such as 4G.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(["runsc", "process"]),
+    default="runsc",
+    show_default=True,
+    help="process: namespaces of this kernel alone, for hosts without gVisor or root.",
+)
 @click.option("--print-spec", is_flag=True, help="Print the launch spec and start nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--follow/--no-follow", default=True, help="Show the stages as they come.")
@@ -61,6 +68,7 @@ def run(
     answer: tuple[str, ...],
     timeout_s: int | None,
     memory: str | None,
+    sandbox: str,
     print_spec: bool,
     as_json: bool,
     follow: bool,
@@ -73,6 +81,7 @@ def run(
     Exits 0 if the attempt was graded, whatever its score; 1 if its score is withheld; 78 if the
     gate refused it.
     """
+    from stanchion.protocol.launch import SandboxKind
     from stanchion.runner.cli.failures import translated
     from stanchion.runner.launching.resolve import Options
     from stanchion.runner.launching.run_command import Request
@@ -90,6 +99,7 @@ def run(
         context=context,
         answers=answer_paths(answer),
         memory_mb=memory_mb(memory),
+        sandbox=SandboxKind(sandbox),
     )
     request = Request(
         task=task, options=options, profile=profile, config=config, state_dir=state_dir,

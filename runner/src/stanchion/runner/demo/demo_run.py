@@ -134,6 +134,8 @@ async def _uninterrupted(launch: Launch, job: JobFolder, say: Say, watch: Watch)
 
 def _introduce(prepared: Prepared, say: Say) -> None:
     pieces, harness = prepared.pieces, prepared.spec.harness
+    assert pieces.runsc is not None, "the demo is for gVisor"
+    assert pieces.base is not None
     system = os_release(Path("/etc/os-release").read_text(encoding="utf-8"))
     name = system.get("PRETTY_NAME", "Linux")
     cgroup = cgroup_check(MOUNT).found

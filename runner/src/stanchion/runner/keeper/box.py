@@ -6,25 +6,19 @@ the broker is lost. Says what happened; what that means is decided elsewhere.
 
 import asyncio
 import logging
+import os
 import shutil
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from stanchion.runner.keeper.host_facts import OomCounter
 from stanchion.runner.keeper.order import Order
+from stanchion.runner.keeper.putting_up import Place, StartedSandbox, put_up
 from stanchion.runner.sandbox.cgroup import MemoryGroup, Unavailable, make_group
-from stanchion.runner.sandbox.oci import (
-    ATTEMPT_DIR,
-    BUNDLE_DIR,
-    MIB,
-    Bind,
-    Box,
-    config_json,
-    harness_place,
-)
-from stanchion.runner.sandbox.runsc import Runsc, Sandbox
+from stanchion.runner.sandbox.oci import MIB
 
 OOM_POLL_S = 1.0
 TERM_GRACE_S = 10.0
@@ -69,17 +63,13 @@ class SandboxBox:
 
     async def run(self, *, stop_soon: asyncio.Event, stop_now: asyncio.Event) -> None:
         """To its end. `stop_soon`: someone told the supervisor to stop; `stop_now`: nobody can."""
-        runsc = self._prepare()
+        place = Place(self._directory, self._folder, self._group)
         self.life.started_wall_ms = _wall_ms()
         try:
-            sandbox = await Sandbox.start(
-                runsc,
-                sandbox_id=self._order.sandbox_id,
-                bundle_dir=self._folder,
-                drain=self._take_output,
-            )
+            sandbox = await put_up(self._order, place, self._take_output)
         except OSError as error:
-            self.life.start_error = f"{runsc.binary} cannot be started: {error.strerror}"
+            what = error.filename or "the sandbox"
+            self.life.start_error = f"{what} cannot be started: {error.strerror or error}"
             return
         async with asyncio.TaskGroup() as group:
             polling = group.create_task(self._poll_oom())
@@ -90,7 +80,7 @@ class SandboxBox:
 
     async def _until_end(
         self,
-        sandbox: Sandbox,
+        sandbox: StartedSandbox,
         waiting: "asyncio.Task[int]",
         stop_soon: asyncio.Event,
         stop_now: asyncio.Event,
@@ -104,29 +94,6 @@ class SandboxBox:
         if waiting.done():
             return waiting.result()
         return await sandbox.end(waiting, grace_s=TERM_GRACE_S)
-
-    def _prepare(self) -> Runsc:
-        order, spec = self._order, self._order.open_run.spec
-        overlay = self._folder / "overlay"
-        overlay.mkdir(parents=True, mode=0o700)
-        has_group = not isinstance(self._group, Unavailable)
-        harness = harness_place(spec.harness.name, spec.harness.version)
-        box = Box(
-            rootfs=order.pieces.rootfs,
-            binds=(
-                Bind(order.pieces.bundle, BUNDLE_DIR),
-                Bind(order.pieces.harness, harness),
-                Bind(str(self._directory), ATTEMPT_DIR),
-            ),
-            arguments=order.pieces.command,
-            memory_mb=spec.sandbox.memory_mb,
-            cgroups_path=None if isinstance(self._group, Unavailable) else self._group.cgroups_path,
-            cpu_milli=spec.sandbox.cpu_milli,
-        )
-        (self._folder / "config.json").write_bytes(config_json(box))
-        root = Path(order.scratch_folder) / "runsc"
-        root.mkdir(exist_ok=True, mode=0o700)
-        return Runsc(binary=order.pieces.runsc, root=root, overlay_dir=overlay, cgroups=has_group)
 
     def _take_output(self, data: bytes) -> None:
         self.life.output += data
@@ -154,7 +121,17 @@ class SandboxBox:
                 await group.remove()
             except OSError as error:
                 log.warning("the cgroup could not be removed: %s", error)
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await asyncio.to_thread(_remove, self._folder)
+
+
+def _remove(folder: Path) -> None:
+    """All of it, also folders that the agent closed to everyone."""
+    for inside, names, _ in os.walk(folder):
+        for path in (Path(inside, name) for name in names):
+            if not path.is_symlink():  # it could lead anywhere
+                with suppress(OSError):
+                    path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _first(

@@ -35,7 +35,8 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     """Of the keeper's process."""
     sandbox_id: str
-    runsc: str
+    runsc: str | None
+    """None for a sandbox without gVisor: it ends with its keeper."""
     scratch_folder: str
     result_folder: str
     admin_socket: str

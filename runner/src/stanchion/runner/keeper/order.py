@@ -13,11 +13,14 @@ from stanchion.protocol.refusal import Refusal
 class Pieces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Host paths of what a sandbox is put together from, and what its process 1 is."""
 
-    runsc: str
-    rootfs: str
+    runsc: str | None
+    rootfs: str | None
+    """Both None where the launch is for a sandbox without gVisor."""
     bundle: str
     harness: str
     command: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
+    """Folders of keys and state, which no sandbox may be shown."""
 
 
 class RehearsalOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

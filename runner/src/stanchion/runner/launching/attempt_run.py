@@ -60,6 +60,8 @@ class Launch:
     rehearsal_key: str = field(
         default_factory=lambda: f"sk-rehearsal-{secrets.token_hex(24)}", repr=False
     )
+    hidden: tuple[str, ...] = ()
+    """Where keys and state lie on this host; never shown to a sandbox."""
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by whoever wants the attempt cancelled."""
 
@@ -76,11 +78,12 @@ class Launch:
                 untouched_reward=self.task.config.untouched_reward,
             ),
             pieces=Pieces(
-                runsc=str(pieces.runsc.path),
-                rootfs=str(pieces.base.path),
+                runsc=None if pieces.runsc is None else str(pieces.runsc.path),
+                rootfs=None if pieces.base is None else str(pieces.base.path),
                 bundle=str(pieces.bundle.path),
                 harness=str(pieces.harness.path),
                 command=COMMAND,
+                hidden=self.hidden,
             ),
             instruction=self.task.instruction,
             task_folder=str(self.task.folder),

@@ -12,15 +12,17 @@ from stanchion.images import bundle, harness_store, preflight, rootfs
 from stanchion.images.errors import ImagesError
 from stanchion.images.progress import Progress, Report, Stage
 from stanchion.images.runsc import RunscInfo, find_runsc, require_supported
+from stanchion.protocol.launch import SandboxKind
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyPieces:
     """All of it, with what names each."""
 
-    runsc: RunscInfo
+    runsc: RunscInfo | None
+    base: rootfs.BaseImage | None
+    """Both None for a sandbox without gVisor, which has the host's programs."""
     bundle: bundle.Bundle
-    base: rootfs.BaseImage
     harness: harness_store.HarnessPackage
 
 
@@ -31,29 +33,35 @@ def make_ready(
     harness: tuple[str, str],
     say: Callable[[str], None],
     is_root: bool,
+    kind: SandboxKind = SandboxKind.RUNSC,
 ) -> ReadyPieces:
     """The pieces; ImagesError says which cannot be had and what to do."""
-    if not is_root:
+    with_runsc = kind is SandboxKind.RUNSC
+    if with_runsc and not is_root:
         raise ImagesError(
-            "sandboxes with limits need root on this host; run the command as root, "
-            "for example with sudo",
+            "gVisor sandboxes need root on this host; run the command as root, for example with "
+            "sudo, or use --sandbox process, which isolates less",
             fix="sudo stanchion doctor",
         )
-    wanted = preflight.needs(cache_dir, harness=harness)
+    wanted = preflight.needs(cache_dir, harness=harness, sandbox=kind)
     missing = [need for need in wanted if not need.present]
     report = _reporter(say)
     if missing:
         say(preflight.announcement(missing))
         preflight.fetch(wanted, report)
+    return ReadyPieces(
+        runsc=_runsc() if with_runsc else None,
+        bundle=bundle.ensure_bundle(cache_dir, report),
+        base=rootfs.ensure_base(cache_dir, base, report) if with_runsc else None,
+        harness=harness_store.ensure_harness(cache_dir, *harness, report),
+    )
+
+
+def _runsc() -> RunscInfo:
     info = find_runsc()
     if info is None:
         raise ImagesError("runsc is not installed; run `stanchion doctor --fix`")
-    return ReadyPieces(
-        runsc=require_supported(info),
-        bundle=bundle.ensure_bundle(cache_dir, report),
-        base=rootfs.ensure_base(cache_dir, base, report),
-        harness=harness_store.ensure_harness(cache_dir, *harness, report),
-    )
+    return require_supported(info)
 
 
 def fetch_missing(

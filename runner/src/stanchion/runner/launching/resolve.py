@@ -17,9 +17,11 @@ from stanchion.protocol.launch import (
     Effort,
     HarnessRef,
     ImageRef,
+    Isolation,
     LaunchSpec,
     Limits,
     ModelRef,
+    SandboxKind,
     SandboxSpec,
     TaskRef,
     Waits,
@@ -50,14 +52,17 @@ class Options:
     context: int | None = None
     answers: tuple[str, ...] | None = None
     memory_mb: int | None = None
+    sandbox: SandboxKind = SandboxKind.RUNSC
 
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """Digests of the pieces on this host."""
+    """Digests of the pieces on this host, and what its sandbox can do."""
 
-    base_sha256: str
+    base_sha256: str | None
+    """None for a sandbox that has no image of its own."""
     harness_sha256: str
+    network: str = "none"
 
 
 def harness_version(options: Options, profile: ProfileView, adapter: Adapter) -> str:
@@ -88,6 +93,7 @@ def resolve(
 ) -> LaunchSpec:
     """The complete spec; RefusedError says what keeps it from being one."""
     dialect = _dialect(options, profile, adapter)
+    with_runsc = options.sandbox is SandboxKind.RUNSC
     effort = resolve_effort(options, dialect)
     operator = profile.models.get(f"{options.account}/{options.model}", ModelView())
     output = resolve_output(
@@ -120,7 +126,9 @@ def resolve(
         task=TaskRef(
             name=task.name, sha256=task.sha256, instruction_sha256=task.instruction_sha256
         ),
-        image=ImageRef(base=config.base, verified=pinned.base_sha256),
+        image=ImageRef(
+            base=None if pinned.base_sha256 is None else config.base, verified=pinned.base_sha256
+        ),
         harness=HarnessRef(name=adapter.name, version=version, sha256=pinned.harness_sha256),
         model=ModelRef(account=options.account, id=options.model),
         dialect=dialect,
@@ -133,7 +141,9 @@ def resolve(
         watchdog=WatchdogLimits(failing_s=profile.failing_s, silent_s=profile.silent_s),
         budget=Budget(requests=profile.budget_requests, output_tokens=profile.budget_output_tokens),
         sandbox=SandboxSpec(
-            isolation=profile.isolation,
+            kind=options.sandbox,
+            isolation=profile.isolation if with_runsc else Isolation.NONE,
+            network=pinned.network,
             allow_weak=profile.allow_weak,
             memory_mb=resolve_memory(options.memory_mb, config.memory_mb, adapter.min_memory_mb),
             cpu_milli=config.cpu_milli,

@@ -14,13 +14,18 @@ from stanchion.broker.client.config_file import find_config
 from stanchion.harness_adapters.base import Adapter
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.admin import ProfileView
-from stanchion.protocol.launch import LaunchSpec
+from stanchion.protocol.launch import LaunchSpec, SandboxKind
 from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.launching.attempt_run import Launch, Watch, run_attempt
 from stanchion.runner.launching.brokers import Say, ensure_broker
 from stanchion.runner.launching.keepers import Keeper
 from stanchion.runner.launching.pieces import ReadyPieces, make_ready
+from stanchion.runner.launching.process_mode import (
+    check_workdir,
+    private_places,
+    process_network,
+)
 from stanchion.runner.launching.resolve import Options, Pinned, harness_version, resolve
 from stanchion.runner.results.job_folder import Job, JobFolder, default_folder
 from stanchion.runner.tasks.task import Task, read_task
@@ -51,6 +56,7 @@ class Prepared:
     pieces: ReadyPieces
     paths: StatePaths
     broker_pid: int
+    private: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Ground:
     version: str
     paths: StatePaths
     broker_pid: int
+    private: tuple[str, ...] = ()
+    """Places of keys and state on this host."""
 
 
 async def prepare(request: Request, say: Say) -> Prepared:
@@ -94,21 +102,34 @@ async def find_ground(request: Request, say: Say) -> Ground:
     async with BrokerClient(paths.admin_socket) as broker:
         profile = await _profile(broker, request)
     version = harness_version(request.options, profile, harness)
-    return Ground(request, profile, harness, version, paths, health.pid)
+    private = private_places(paths, config.path if config else None)
+    return Ground(request, profile, harness, version, paths, health.pid, private)
 
 
 def prepare_task(ground: Ground, task: Task, say: Say) -> Prepared:
     """The pieces on this host and the complete spec of one task."""
+    options = ground.request.options
+    network = "none"
+    if options.sandbox is SandboxKind.PROCESS:
+        check_workdir(task.config.workdir)
+        network = process_network()
     pieces = make_ready(
         ground.paths.cache_dir,
         base=task.config.base,
         harness=(ground.harness.name, ground.version),
         say=say,
         is_root=os.geteuid() == 0,
+        kind=options.sandbox,
     )
-    pinned = Pinned(base_sha256=pieces.base.digest, harness_sha256=pieces.harness.digest)
-    spec = resolve(task, ground.request.options, ground.profile, ground.harness, pinned)
-    return Prepared(ground.request, task, spec, pieces, ground.paths, ground.broker_pid)
+    pinned = Pinned(
+        base_sha256=None if pieces.base is None else pieces.base.digest,
+        harness_sha256=pieces.harness.digest,
+        network=network,
+    )
+    spec = resolve(task, options, ground.profile, ground.harness, pinned)
+    return Prepared(
+        ground.request, task, spec, pieces, ground.paths, ground.broker_pid, ground.private
+    )
 
 
 async def _profile(broker: BrokerClient, request: Request) -> ProfileView:
@@ -164,6 +185,7 @@ def launch_in(
         spec=prepared.spec,
         pieces=prepared.pieces,
         paths=prepared.paths,
+        hidden=prepared.private,
         result_folder=folder.attempt(name or prepared.task.name, 1),
         rehearsal_script=(script or prepared.task.rehearsal_script) if rehearses else None,
     )
