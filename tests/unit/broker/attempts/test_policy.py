@@ -10,10 +10,13 @@ from stanchion.protocol.launch import (
     Correction,
     Effort,
     HarnessRef,
+    Isolation,
     Limit,
     Limits,
     LimitSource,
     ModelRef,
+    SandboxKind,
+    SandboxSpec,
 )
 from stanchion.protocol.refusal import RefusedError
 
@@ -98,3 +101,19 @@ def test_a_raw_word_and_any_harness_pass_where_the_profile_allows() -> None:
     raw = msgspec.structs.replace(order(), spec=spec(effort=Effort(word="ultra", raw=True)))
     profile, _ = check_launch(raw, built_in().profiles)
     assert isinstance(profile, Profile)
+
+
+def test_a_profile_that_pays_must_allow_weak_isolation_by_name() -> None:
+    weak = evals(sandbox=SandboxSpec(kind=SandboxKind.PROCESS, isolation=Isolation.NONE))
+    allowing = read_config(
+        EVALS.replace("[profiles.evals]", "[profiles.evals]\nallow_weak = true").encode()
+    ).profiles
+
+    with pytest.raises(RefusedError) as refused:
+        check_launch(weak, PROFILES)
+
+    assert refused.value.refusal.id == "isolation_weak"
+    assert "allow_weak = true in [profiles.evals]" in refused.value.refusal.remedy
+    check_launch(weak, allowing)
+    rehearsed = spec(sandbox=weak.spec.sandbox)
+    check_launch(msgspec.structs.replace(order(), spec=rehearsed), built_in().profiles)

@@ -9,7 +9,7 @@ from stanchion.broker.config import REHEARSAL, Account, Profile
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
-from stanchion.protocol.launch import LaunchSpec, LimitSource
+from stanchion.protocol.launch import Isolation, LaunchSpec, LimitSource
 from stanchion.protocol.refusal import refuse
 
 SERVED = frozenset({Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES})
@@ -34,6 +34,7 @@ def check_launch(order: OpenRun, profiles: dict[str, Profile]) -> tuple[Profile,
     _check_limit(spec, profile)
     _check_effort(spec, profile)
     _check_harness(spec, profile)
+    _check_isolation(spec, profile)
     _check_corrections(spec)
     return profile, account
 
@@ -153,6 +154,21 @@ def _check_harness(spec: LaunchSpec, profile: Profile) -> None:
             value=f"{spec.harness.name}@{spec.harness.version}",
             rule=f"profile {spec.profile} allows {allowed}",
             remedy="Launch one of these, or change the profile's harnesses",
+        )
+
+
+def _check_isolation(spec: LaunchSpec, profile: Profile) -> None:
+    """A profile that pays says how the agent is kept; the rehearsal has no key to lose."""
+    if spec.profile == REHEARSAL or profile.allow_weak:
+        return
+    if spec.sandbox.isolation is Isolation.NONE and profile.isolation is not Isolation.NONE:
+        raise refuse(
+            "isolation_weak",
+            field="sandbox.isolation",
+            value=spec.sandbox.isolation,
+            rule=f"profile {spec.profile} demands {profile.isolation}",
+            remedy=f"Launch with --sandbox runsc, or set allow_weak = true in "
+            f"[profiles.{spec.profile}]",
         )
 
 
