@@ -109,3 +109,30 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     """Declared answers as the sandbox says it found them; null = none declared, or unknown."""
     why: dict[str, str] = {}
     """Reasons for the nulls that matter, by path, as `score`."""
+
+
+class OpenAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt that has not ended, under the same names; what only its end decides is null."""
+
+    run: str
+    attempt: int
+    task: str
+    model: str
+    state: str = "open"
+    now: str
+    """Where it is, in a few words."""
+    outcome: None = None
+    grade: None = None
+    score: None = None
+    reward: None = None
+    limits: LimitsShown
+    effort: EffortSeen
+    reasoning_present: bool | None
+    length_stops: int | None
+    usage: UsageShown
+    stages: Stages
+    sandbox: SandboxShown
+    image: ImageShown
+    harness: HarnessShown
+    receipts: ReceiptsShown
+    why: dict[str, str] = {}

@@ -54,6 +54,24 @@ class Moments:
     written_output_limit: int | None = None
     written_effort: str | None = None
 
+    def take(self, event: Event | Unknown, at_ms: int) -> None:
+        """One event, with the broker's clock."""
+        match event:
+            case StageChanged(stage=stage, state=StageState.COMPLETE, duration_ms=int(duration)):
+                self.stage_ms[stage] = duration
+            case HarnessEnded():
+                self.agent_ended_ms = at_ms
+            case VerifierEnded(run=run):
+                self.verifier_ms = run.duration_ms
+            case Claimed(claim=claim):
+                self.agent_ms = claim.agent_ms
+            case IsolationChecked(mode=mode):
+                self.isolation = mode
+            case ConfigWritten(output_limit=limit, effort=effort):
+                self.written_output_limit, self.written_effort = limit, effort
+            case _:
+                pass
+
 
 class Recorder:
     """Writes one attempt's result folder from its events."""
@@ -76,7 +94,7 @@ class Recorder:
             self._write(decode_event(entry.event))
         except OSError:
             log.exception("event %s could not be written down", entry.cursor)
-        self._note(decode_event(entry.event), entry.at_ms)
+        self.moments.take(decode_event(entry.event), entry.at_ms)
 
     def _write(self, event: Event | Unknown) -> None:
         match event:
@@ -92,24 +110,6 @@ class Recorder:
                 self._artifacts.take(event)
             case VerifierEnded(run=run):
                 self._keep_reward(run)
-            case _:
-                pass
-
-    def _note(self, event: Event | Unknown, at_ms: int) -> None:
-        moments = self.moments
-        match event:
-            case StageChanged(stage=stage, state=StageState.COMPLETE, duration_ms=int(duration)):
-                moments.stage_ms[stage] = duration
-            case HarnessEnded():
-                moments.agent_ended_ms = at_ms
-            case VerifierEnded(run=run):
-                moments.verifier_ms = run.duration_ms
-            case Claimed(claim=claim):
-                moments.agent_ms = claim.agent_ms
-            case IsolationChecked(mode=mode):
-                moments.isolation = mode
-            case ConfigWritten(output_limit=limit, effort=effort):
-                moments.written_output_limit, moments.written_effort = limit, effort
             case _:
                 pass
 

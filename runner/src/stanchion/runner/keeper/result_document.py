@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from stanchion.protocol.admin import EffortSeen, LimitsSeen, RunView
 from stanchion.protocol.events import Stage
 from stanchion.protocol.evidence import HostFacts
-from stanchion.protocol.launch import LaunchSpec
+from stanchion.protocol.launch import LaunchSpec, SandboxKind
 from stanchion.protocol.outcome import MEANING, EndReason, Grade
 from stanchion.protocol.result import (
     AttemptResult,
@@ -27,6 +27,7 @@ from stanchion.runner.keeper.recorder import Moments
 SUPERVISOR_STAGES = (
     Stage.LOAD, Stage.ENROL, Stage.GATE, Stage.CONFIGURE, Stage.RELAY, Stage.SPAWN,
 )  # fmt: skip
+NO_IMAGE = "this kind of sandbox shows the host's own programs"
 NO_BROKER = "the broker was lost; what it saw is in its own receipts"
 
 
@@ -98,6 +99,10 @@ def _document(
 ) -> AttemptResult:
     spec = kept.spec
     why |= {"sandbox.oom_kills": kept.host.oom_kills_why, "usage.cost": "no price is configured"}
+    if kept.host.limits_enforced is False:
+        why["sandbox.limits_enforced"] = kept.host.oom_kills_why
+    if spec.sandbox.kind is SandboxKind.PROCESS:
+        why["image.verified"] = NO_IMAGE
     return AttemptResult(
         run=kept.run,
         attempt=kept.attempt,
@@ -111,8 +116,8 @@ def _document(
         effort=view.effort if view else _effort(kept),
         reasoning_present=view.reasoning_present if view else None,
         length_stops=view.length_stops if view else None,
-        usage=_usage(view),
-        stages=_stages(kept, view),
+        usage=usage_of(view),
+        stages=stages_of(kept, view),
         sandbox=SandboxShown(
             kind=spec.sandbox.kind,
             isolation=(view.isolation if view else None) or kept.moments.isolation,
@@ -150,7 +155,8 @@ def _effort(kept: Kept) -> EffortSeen:
     )
 
 
-def _usage(view: RunView | None) -> UsageShown:
+def usage_of(view: RunView | None) -> UsageShown:
+    """Sums over all responses, as the broker has them."""
     usage = view.usage if view else None
     return UsageShown(
         input_tokens=usage.input_tokens if usage else None,
@@ -160,7 +166,8 @@ def _usage(view: RunView | None) -> UsageShown:
     )
 
 
-def _stages(kept: Kept, view: RunView | None) -> Stages:
+def stages_of(kept: Kept, view: RunView | None) -> Stages:
+    """Durations, as far as they are known."""
     moments, stage_ms = kept.moments, kept.moments.stage_ms
     own = [stage_ms.get(stage) for stage in SUPERVISOR_STAGES]
     known = [duration for duration in own if duration is not None]
