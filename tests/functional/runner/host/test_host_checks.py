@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 
 from stanchion.broker.client import StatePaths
-from stanchion.runner.host.host_checks import cgroup_check, check_host
+from stanchion.runner.host.host_checks import (
+    Check,
+    cgroup_check,
+    check_host,
+    process_check,
+    without_gvisor,
+)
 from stanchion.runner.launching.brokers import ensure_broker
+from stanchion.runner.sandbox.process_powers import Powers
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -39,3 +46,19 @@ def test_each_kind_of_cgroup_is_named(tmp_path: Path) -> None:
     assert cgroup_check(tmp_path).found == "v1"
     (tmp_path / "cgroup.controllers").touch()
     assert cgroup_check(tmp_path).found == "v2"
+
+
+def test_the_way_without_gvisor_is_named_with_its_network_or_its_remedy() -> None:
+    assert "no network" in process_check(Powers(None, None, own_network=True)).found
+    assert "network of this host" in process_check(Powers(None, None, own_network=False)).found
+    forbidden = process_check(Powers("kernel.x forbids it", "sudo sysctl kernel.x=0", False))
+    assert (forbidden.ok, forbidden.required) == (False, False)
+    assert "kernel.x forbids it" in forbidden.found
+    assert forbidden.fix == "sudo sysctl kernel.x=0"
+
+
+def test_without_root_gvisor_is_not_required() -> None:
+    checks = [
+        Check(name=name, ok=False, required=True, found="missing") for name in ("runsc", "bundle")
+    ]
+    assert [check.required for check in without_gvisor(checks)] == [False, True]

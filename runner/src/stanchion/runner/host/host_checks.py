@@ -3,6 +3,7 @@
 Looks only; changes nothing, downloads nothing and starts nothing.
 """
 
+import asyncio
 import os
 import platform
 import shutil
@@ -19,8 +20,11 @@ from stanchion.images.runsc import find_runsc
 from stanchion.protocol.refusal import RefusedError
 from stanchion.runner.launching.brokers import live_broker
 from stanchion.runner.sandbox.cgroup import MOUNT
+from stanchion.runner.sandbox.process_powers import Powers, find_powers
 
 ENOUGH_DISK_BYTES = 2_000_000_000
+FOR_GVISOR = frozenset({"user", "runsc", "mmdebstrap", "base"})
+"""Checks that a run with --sandbox process does not depend on."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,15 +43,36 @@ async def check_host(state_dir: str | None, environment: Mapping[str, str]) -> l
     paths = StatePaths.resolve(state_dir, environment)
     health = await live_broker(paths)
     running = f"pid {health.pid}, {health.open_runs} open runs" if health else "none running"
-    return [
+    process = process_check(await asyncio.to_thread(find_powers))
+    checks = [
         _system(),
         _root(),
         _runsc(),
+        process,
         cgroup_check(MOUNT),
         _disk(paths.root),
         *_pieces(paths.cache_dir),
         Check(name="broker", ok=True, required=False, found=f"{running} ({paths.broker_dir})"),
         _config(environment),
+    ]
+    return without_gvisor(checks) if process.ok and os.geteuid() != 0 else checks
+
+
+def process_check(powers: Powers) -> Check:
+    """What an attempt without gVisor would have here."""
+    if powers.why_not is not None:
+        found = f"--sandbox process cannot run: {powers.why_not}"
+        return Check(name="process", ok=False, required=False, found=found, fix=powers.fix)
+    network = "no network" if powers.own_network else "the network of this host"
+    found = f"--sandbox process can run: user, mount and PID namespaces, {network}, isolation none"
+    return Check(name="process", ok=True, required=False, found=found)
+
+
+def without_gvisor(checks: list[Check]) -> list[Check]:
+    """The same checks where gVisor cannot be had and is not all there is."""
+    return [
+        msgspec.structs.replace(check, required=False) if check.name in FOR_GVISOR else check
+        for check in checks
     ]
 
 
@@ -59,7 +84,7 @@ def _system() -> Check:
 
 def _root() -> Check:
     is_root = os.geteuid() == 0
-    found = "root" if is_root else f"uid {os.geteuid()}; sandboxes with limits need root"
+    found = "root" if is_root else f"uid {os.geteuid()}; gVisor sandboxes with limits need root"
     fix = None if is_root else "sudo stanchion doctor"
     return Check(name="user", ok=is_root, required=True, found=found, fix=fix)
 

@@ -3,6 +3,7 @@
 Says what is missing before anything is downloaded. Decides nothing about the attempt.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,8 +68,9 @@ def _runsc() -> RunscInfo:
 def fetch_missing(
     state_dir: str | None, environment: Mapping[str, str], *, say: Callable[[str], None]
 ) -> None:
-    """Everything that a run on this host still lacks."""
-    wanted = preflight.needs(StatePaths.resolve(state_dir, environment).cache_dir)
+    """Everything that a run on this host still lacks; without root that is one without gVisor."""
+    kind = SandboxKind.RUNSC if os.geteuid() == 0 else SandboxKind.PROCESS
+    wanted = preflight.needs(StatePaths.resolve(state_dir, environment).cache_dir, sandbox=kind)
     missing = [need for need in wanted if not need.present]
     say(preflight.announcement(missing))
     preflight.fetch(wanted, _reporter(say))
