@@ -61,6 +61,8 @@ class AttemptFile(msgspec.Struct, frozen=True, kw_only=True):
     launch_sha256: str
     task_folder: str
     untouched_reward: str
+    keeper_pid: int
+    keeper_identity: str
     rehearsal_script: str | None = None
 
 
@@ -110,6 +112,8 @@ class NoteFile:
             launch_sha256=opened.launch_sha256,
             task_folder=order.task_folder,
             untouched_reward=request.untouched_reward,
+            keeper_pid=self._note.pid,
+            keeper_identity=self._note.identity,
             rehearsal_script=order.rehearsal.script if order.rehearsal else None,
         )
         write_json(Path(order.result_folder) / ATTEMPT_FILE, terms)

@@ -111,10 +111,15 @@ def replace_demo(path: Path) -> None:
 
 def read_results(path: Path) -> list[AttemptResult]:
     """The results below a path: a job's folder, an attempt's folder or a result.json."""
+    return [decode(file.read_bytes(), AttemptResult) for file in result_files(path)]
+
+
+def result_files(path: Path) -> list[Path]:
+    """The files of these results; RefusedError where there is none."""
     if path.is_file():
-        return [decode(path.read_bytes(), AttemptResult)]
+        return [path]
     if (path / RESULT).is_file():
-        return [decode((path / RESULT).read_bytes(), AttemptResult)]
+        return [path / RESULT]
     found = sorted((path / ATTEMPTS).glob(f"*/{RESULT}"), key=_attempt_key)
     if not found:
         raise refuse(
@@ -124,7 +129,7 @@ def read_results(path: Path) -> list[AttemptResult]:
             rule="there is no result.json at or below this path",
             remedy="name a folder that `stanchion run` wrote, or one of its attempts",
         )
-    return [decode(file.read_bytes(), AttemptResult) for file in found]
+    return found
 
 
 def _attempt_key(result: Path) -> tuple[str, int]:

@@ -104,7 +104,7 @@ def _next(result: Shown, where: str | None) -> str:
         commands = ["logs {}"]
     shown = [f"stanchion {command.format(name)}" for command in commands]
     bundle = None if isinstance(result, OpenAttempt) else result.receipts.bundle
-    return "   or   ".join([*shown, *([f"stanchion audit {bundle}"] if bundle else [])])
+    return "   or   ".join([*shown, *([f"stanchion audit {where or bundle}"] if bundle else [])])
 
 
 def _limit(result: Shown, wire: WirePicture | None) -> str:
