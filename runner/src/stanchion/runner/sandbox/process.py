@@ -72,7 +72,8 @@ class ProcessSandbox:
 
     async def wait(self) -> int:
         """The exit code, after all output has been drained. To be awaited by one task."""
-        return await drained_exit(self._process, self._drain)
+        code = await drained_exit(self._process, self._drain)
+        return code if code >= 0 else 128 - code
 
     async def signal(self, name: str) -> bool:
         """Send TERM or KILL; TERM is passed on to process 1, KILL takes everything along."""
