@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from stanchion.protocol import admin, control, events, overview, receipt, result
+from stanchion.protocol import admin, control, events, job, overview, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
@@ -61,6 +61,10 @@ def schemas() -> str:
         control.FromBroker,
         receipt.Header,
         receipt.Record,
+        job.OpenJob,
+        job.CloseJob,
+        job.JobHeader,
+        job.JobRecord,
         admin.OpenRun,
         admin.RunOpenedReply,
         admin.EnrolTicket,

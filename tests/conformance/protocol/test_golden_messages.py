@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stanchion.protocol import admin, codec, control, events, overview, receipt, result
+from stanchion.protocol import admin, codec, control, events, job, overview, receipt, result
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from fakes.samples import sample
@@ -33,6 +33,10 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
         *_members(control.FromBroker),
         *_members(receipt.Record),
         receipt.Header,
+        *_members(job.JobRecord),
+        job.JobHeader,
+        job.OpenJob,
+        job.CloseJob,
         events.StreamEntry,
         admin.OpenRun,
         admin.RunOpenedReply,

@@ -32,6 +32,7 @@ from stanchion.protocol.admin import (
 )
 from stanchion.protocol.codec import PROTOCOL_VERSION, CodecError, decode
 from stanchion.protocol.events import AssertedBy, StageChanged
+from stanchion.protocol.job import CloseJob, OpenJob
 from stanchion.protocol.refusal import Refusal, RefusedError, refuse
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -41,7 +42,14 @@ PAGE = 1000
 T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-_STATUS = {"run_unknown": 404, "profile_unknown": 422, "attempt_exists": 409, "cursor_gone": 410}
+_STATUS = {
+    "run_unknown": 404,
+    "profile_unknown": 422,
+    "attempt_exists": 409,
+    "job_unknown": 404,
+    "job_exists": 409,
+    "cursor_gone": 410,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +80,8 @@ class Admin:
         app.router.add_post("/v1/runs/{id}/revoke", self.revoke)
         app.router.add_get("/v1/runs/{id}/events", self.events)
         app.router.add_get("/v1/runs/{id}/bundle", self.bundle)
+        app.router.add_post("/v1/jobs", self.open_job)
+        app.router.add_post("/v1/jobs/{id}/close", self.close_job)
         app.router.add_post("/v1/stop", self.stop_broker)
         return app
 
@@ -179,7 +189,14 @@ class Admin:
 
     async def bundle(self, request: web.Request) -> web.Response:
         data = self.ledger.bundle(self.runs.known(request.match_info["id"]))
-        return web.Response(body=data or b"", content_type="application/x-ndjson")
+        return _lines(data or b"")
+
+    async def open_job(self, request: web.Request) -> web.Response:
+        return _lines(await self.ledger.jobs.open(await _body(request, OpenJob)))
+
+    async def close_job(self, request: web.Request) -> web.Response:
+        order = await _body(request, CloseJob)
+        return _lines(await self.ledger.jobs.close(request.match_info["id"], order))
 
     async def stop_broker(self, _: web.Request) -> web.Response:
         self.stop()
@@ -220,6 +237,10 @@ def _json(value: object, *, status: int = 200) -> web.Response:
     return web.Response(
         body=msgspec.json.encode(value), status=status, content_type="application/json"
     )
+
+
+def _lines(data: bytes) -> web.Response:
+    return web.Response(body=data, content_type="application/x-ndjson")
 
 
 @web.middleware

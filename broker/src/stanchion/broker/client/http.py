@@ -20,6 +20,7 @@ from stanchion.protocol.admin import (
 from stanchion.protocol.codec import CodecError, decode, encode
 from stanchion.protocol.events import StageChanged
 from stanchion.protocol.evidence import HostFacts
+from stanchion.protocol.job import CloseJob, OpenJob
 from stanchion.protocol.refusal import RefusedError, refuse
 
 T = TypeVar("T")
@@ -96,6 +97,14 @@ class BrokerClient:
 
     async def cancel(self, run: str) -> RunView:
         return decode(await self._call("POST", f"/v1/runs/{run}/cancel"), RunView)
+
+    async def open_job(self, order: OpenJob) -> bytes:
+        """Put a job's plan on record; said again, it answers the same. The job's receipts."""
+        return await self._call("POST", "/v1/jobs", encode(order))
+
+    async def close_job(self, job: str, order: CloseJob) -> bytes:
+        """Have the list of its attempts signed; may be said again. The job's receipts."""
+        return await self._call("POST", f"/v1/jobs/{job}/close", encode(order))
 
     async def note(self, run: str, event: StageChanged) -> None:
         """Put a stage of the host into the stream."""
