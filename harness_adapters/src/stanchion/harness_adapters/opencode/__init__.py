@@ -24,6 +24,7 @@ class OpenCode:
     name = "opencode"
     versions: tuple[str, ...] = (config.VERSION,)
     dialects: tuple[Dialect, ...] = (Dialect.OPENAI_CHAT,)
+    asks_model = True
     header_wait_s = config.HEADER_WAIT_S
     min_memory_mb = 1536
     """The program alone peaks at 0.8 GB; under 0.7 GB it is killed before its first request."""
