@@ -1,20 +1,39 @@
-"""The accounts of all profiles with their keys, resolved once at the start.
+"""The accounts of all profiles: their keys, their turns, and which of them are tripped.
 
-One account per launch and never another in its place. A missing key is an error at start; the
+One account per launch and never another in its place. A missing key is an error at start; a key
+file that changed is read again for the next launch, which also mends a tripped account. The
 rehearsal account takes port and key from the launch.
 """
 
+import os
 import ssl
 from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult
+from weakref import WeakValueDictionary
 
 from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
+from stanchion.broker.plane.pacing.trips import Trip
+from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import AccountRef
+from stanchion.protocol.refusal import RefusedError
+
+_Mark = tuple[int, int, int] | None
+"""Which file a key was read from: inode, change time, size; None = no file."""
+
+
+@dataclass(slots=True)
+class _Standing:
+    """One configured account."""
+
+    key: Secret | None
+    mark: _Mark
+    turns: Turns
 
 
 class Accounts:
@@ -29,28 +48,77 @@ class Accounts:
         fingerprint: Callable[[str], str],
     ) -> None:
         self._fingerprint = fingerprint
+        self._folder = folder
+        self._environ = environ
         self._tls = ssl.create_default_context(cafile=config.broker.ca_bundle)
-        self._keys = {
-            (name, account): load_secret(
-                table.credential,
-                field=f"profiles.{name}.accounts.{account}.credential",
-                folder=folder,
-                environ=environ,
+        self._standings = {
+            (name, account): _Standing(
+                key=self._load(name, account, table),
+                mark=self._mark(table),
+                turns=Turns(table.max_in_flight),
             )
             for name, profile in config.profiles.items()
             for account, table in profile.accounts.items()
             if name != REHEARSAL
         }
+        self._rehearsals: WeakValueDictionary[tuple[int, str], Turns] = WeakValueDictionary()
+
+    def tripped(self, profile: str) -> dict[str, Trip]:
+        """Accounts of a profile under which nothing starts."""
+        return {
+            account: standing.turns.trip
+            for (name, account), standing in self._standings.items()
+            if name == profile and standing.turns.trip is not None
+        }
+
+    def turns(self) -> dict[tuple[str, str], Turns]:
+        """The queues by profile and account."""
+        return {name: standing.turns for name, standing in self._standings.items()}
+
+    def _load(self, profile: str, account: str, table: Account) -> Secret | None:
+        return load_secret(
+            table.credential,
+            field=f"profiles.{profile}.accounts.{account}.credential",
+            folder=self._folder,
+            environ=self._environ,
+        )
+
+    def _mark(self, table: Account) -> _Mark:
+        kind, _, place = table.credential.partition(":")
+        if kind != "file":
+            return None
+        try:
+            found = os.lstat(self._folder / place)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _standing(self, profile: str, account: str, table: Account) -> _Standing:
+        """Of a configured account, with its key as it is now."""
+        standing = self._standings[profile, account]
+        mark = self._mark(table)
+        if mark != standing.mark:
+            standing.key = self._load(profile, account, table)
+            standing.mark = mark
+            standing.turns.mended()
+        return standing
+
+    def _rehearsal_turns(self, port: int, fingerprint: str, table: Account) -> Turns:
+        known = self._rehearsals.get((port, fingerprint))
+        turns = Turns(table.max_in_flight) if known is None else known
+        self._rehearsals[port, fingerprint] = turns
+        return turns
 
     def resolve(self, order: OpenRun, account: Account) -> tuple[AccountRef, Target]:
-        """What is frozen of the account, and where its requests go."""
+        """What is frozen of the account, and where its requests go; RefusedError if it is tripped."""
         spec = order.spec
         if order.rehearsal is not None:
             base_url = f"http://127.0.0.1:{order.rehearsal.port}/v1"
             key: Secret | None = Secret(check_key(order.rehearsal.key, field="rehearsal.key"))
         else:
             base_url = account.base_url
-            key = self._keys[spec.profile, spec.model.account]
+            rehearses = spec.profile == REHEARSAL  # without a provider: nobody will be asked
+            key = None if rehearses else self._keys[spec.profile, spec.model.account]
         url = split_base_url(base_url, field="base_url", allow_plain_http=account.allow_plain_http)
         reference = AccountRef(
             name=spec.model.account,
@@ -60,9 +128,9 @@ class Accounts:
             credential=account.credential,
             fingerprint=None if key is None else key.fingerprint(self._fingerprint),
         )
-        return reference, self._target(url, key, account.api)
+        return reference, self._target(url, key, account.api, turns)
 
-    def _target(self, url: SplitResult, key: Secret | None, api: Dialect) -> Target:
+    def _target(self, url: SplitResult, key: Secret | None, api: Dialect, turns: Turns) -> Target:
         secure = url.scheme == "https"
         path = url.path.rstrip("/")
         own = api is Dialect.ANTHROPIC_MESSAGES
@@ -75,4 +143,5 @@ class Accounts:
             tls=self._tls if secure else None,
             key=key,
             key_header=("x-api-key", "") if own else ("authorization", "Bearer "),
+            turns=turns,
         )

@@ -7,6 +7,7 @@ from stanchion.broker.config import Profile, built_in, read_config
 from stanchion.protocol.admin import OpenRun, Rehearsal
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import (
+    Budget,
     Correction,
     Effort,
     HarnessRef,
@@ -49,6 +50,23 @@ def test_a_launch_within_policy_gets_its_account() -> None:
     assert profile.effort_policy == "explicit"
     assert account.base_url == "https://api.example.com/v1"
     check_launch(order(), built_in().profiles)
+
+
+def test_a_launch_without_requests_needs_nobody_to_play_the_model() -> None:
+    nobody = msgspec.structs.replace(order(budget=Budget(requests=0)), rehearsal=None)
+    check_launch(nobody, built_in().profiles)
+    asking = msgspec.structs.replace(order(), rehearsal=None)
+    with pytest.raises(RefusedError) as refused:
+        check_launch(asking, built_in().profiles)
+    assert refused.value.refusal.id == "rehearsal_profile"
+
+
+def test_the_built_in_account_speaks_the_dialect_of_the_launch() -> None:
+    _, account = check_launch(order(dialect=Dialect.ANTHROPIC_MESSAGES), built_in().profiles)
+    assert account.api is Dialect.ANTHROPIC_MESSAGES
+    with pytest.raises(RefusedError) as refused:
+        check_launch(order(dialect=Dialect.GEMINI), built_in().profiles)
+    assert refused.value.refusal.id == "dialect_unsupported"
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,8 @@ def _account(spec: LaunchSpec, profile: Profile) -> Account:
 
 
 def _check_rehearsal(order: OpenRun) -> None:
+    if order.rehearsal is None and order.spec.budget.requests == 0:
+        return  # nobody is asked, so nobody has to play the model
     if (order.rehearsal is not None) is not (order.spec.profile == REHEARSAL):
         raise refuse(
             "rehearsal_profile",
