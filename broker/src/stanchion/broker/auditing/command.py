@@ -36,10 +36,12 @@ class _UsageError(click.ClickException):
     "demands",
     metavar="KEY=VALUE",
     multiple=True,
-    help="Demand it of every attempt: effort, output_limit, model, isolation, harness or outcome.",
+    help="Demand it of every attempt: effort, output_limit, model, reasoning=present, "
+    "length_stops=0, isolation, harness, outcome, policy or profile.",
 )
 @click.option("--state-dir", metavar="DIR", help="State folder whose broker is trusted.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print a table, one row an attempt.")
 @click.pass_context
 def audit(
     context: click.Context,
@@ -49,6 +51,7 @@ def audit(
     state_dir: str | None,
     *,
     as_json: bool,
+    as_csv: bool,
 ) -> None:
     """Check receipts offline: is every byte as signed, by whom, and what does it prove.
 
@@ -58,10 +61,13 @@ def audit(
     from stanchion.broker.auditing.judging import Report, broken, judge, missing, worst
     from stanchion.broker.auditing.paths import Found, PathError, contradiction, find
     from stanchion.broker.auditing.requirements import RequirementError, parse_requirement
+    from stanchion.broker.auditing.table import csv_text
     from stanchion.broker.receipts.bundle import Broken, verify
     from stanchion.broker.receipts.signing import KeyFileError
     from stanchion.protocol.codec import encode
 
+    if as_json and as_csv:
+        raise _UsageError("--json and --csv exclude each other: one document goes out")
     try:
         requirements = [parse_requirement(text) for text in demands]
         trusted_keys = _trusted_keys(key_files, state_dir)
@@ -86,6 +92,8 @@ def audit(
     reports = [report(found) for found in attempts.values()]
     if as_json:
         click.echo(encode(reports))
+    elif as_csv:
+        click.echo(csv_text(reports), nl=False)
     else:
         from rich.console import Console
 

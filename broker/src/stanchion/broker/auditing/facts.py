@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from stanchion.broker.receipts.bundle import Verified
-from stanchion.protocol.exchange import Asked, ExchangeResult
+from stanchion.protocol.exchange import Answered, Asked, ExchangeResult, Finish
 from stanchion.protocol.receipt import (
     Denied,
     ExchangeEnd,
@@ -38,6 +38,23 @@ class Along(msgspec.Struct, frozen=True, kw_only=True):
     """As the supervisor read it back from the harness's configuration; the sandbox's word."""
     on_the_wire: tuple[Seen, ...]
     """Each distinct value, in order of first sight; the broker's word."""
+
+
+class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
+    """Completed responses to main requests, by whether there was any reasoning in them."""
+
+    present: int
+    absent: int
+    unknown: int
+
+
+class Lengths(msgspec.Struct, frozen=True, kw_only=True):
+    """How main requests ended, as far as their token limit goes."""
+
+    stops: int
+    """Responses that were cut at their limit."""
+    unknown: int
+    """Completed responses that named no reason, and requests without an end on record."""
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +85,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Time that the broker held requests back, over all of them."""
     gave_up: int = 0
     """Requests that the broker stopped trying."""
+    profile: str = ""
+    policy: str = ""
+    account_key: str | None = None
+    """Fingerprint of the key that paid, as this broker makes it; None without a key."""
+    reasoning: Reasoning | None = None
+    lengths: Lengths | None = None
 
 
 def main_requests(bundle: Verified) -> list[ExchangeStart]:
@@ -129,6 +152,35 @@ def gather(bundle: Verified) -> Facts:
         sendings=sum(end.tries for end in ends),
         held_ms=sum(end.held_ms for end in ends),
         gave_up=sum(end.gave_up is not None for end in ends),
+        profile=spec.profile,
+        policy=bundle.opening.launch.policy.value,
+        account_key=bundle.opening.launch.account.fingerprint,
+        reasoning=_reasoning(_completed(main, ends)),
+        lengths=_lengths(main, ends),
+    )
+
+
+def _completed(main: list[ExchangeStart], ends: list[ExchangeEnd]) -> list[Answered]:
+    numbers = {start.exchange for start in main}
+    return [
+        end.answered
+        for end in ends
+        if end.exchange in numbers and end.answered.result is ExchangeResult.COMPLETED
+    ]
+
+
+def _reasoning(completed: list[Answered]) -> Reasoning:
+    seen = Counter(answered.reasoning_present for answered in completed)
+    return Reasoning(present=seen[True], absent=seen[False], unknown=seen[None])
+
+
+def _lengths(main: list[ExchangeStart], ends: list[ExchangeEnd]) -> Lengths:
+    ended = {end.exchange for end in ends}
+    finishes = [answered.finish for answered in _completed(main, ends)]
+    return Lengths(
+        stops=sum(finish is Finish.LENGTH for finish in finishes),
+        unknown=sum(finish in {None, Finish.UNKNOWN} for finish in finishes)
+        + sum(start.exchange not in ended for start in main),
     )
 
 

@@ -63,6 +63,14 @@ def _facts(report: Report, facts: Facts) -> Iterable[Text]:
             f"  paced         {facts.sendings} sendings, held {facts.held_ms / 1000:.1f} s, "
             f"{facts.gave_up} given up"
         )
+    if facts.reasoning is not None and facts.lengths is not None:
+        seen, lengths = facts.reasoning, facts.lengths
+        answered = seen.present + seen.absent + seen.unknown
+        unknown = f", unknown {lengths.unknown}" if lengths.unknown else ""
+        yield Text(
+            f"  responses     reasoning in {seen.present} of {answered}, "
+            f"length stops {lengths.stops}{unknown}"
+        )
     yield Text(f"  harness       {_plain(facts.harness)}")
     yield Text(f"  isolation     {_plain(', '.join(facts.isolation) or 'not reported')}")
     score = "withheld" if facts.score is None else facts.score
