@@ -15,7 +15,7 @@ import msgspec
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError
 from stanchion.protocol.admin import HostReport, OpenRun, Rehearsal, RunOpenedReply, RunView
-from stanchion.protocol.events import Stage, StageChanged, StageState
+from stanchion.protocol.events import Stage, StageChanged, StageState, StreamEntry
 from stanchion.protocol.evidence import HostFacts
 from stanchion.protocol.refusal import RefusedError
 from stanchion.protocol.result import AttemptResult
@@ -33,8 +33,18 @@ CLOSING_S = 30.0
 log = logging.getLogger(__name__)
 
 
-async def keep(order: Order, *, tell: Callable[[Report], None], cancelled: asyncio.Event) -> None:
-    """The attempt of this order."""
+def _nobody(_: StreamEntry) -> None:
+    """Watches nothing."""
+
+
+async def keep(
+    order: Order,
+    *,
+    tell: Callable[[Report], None],
+    cancelled: asyncio.Event,
+    watch: Callable[[StreamEntry], None] = _nobody,
+) -> None:
+    """The attempt of this order; `watch` sees each entry of its stream once it is recorded."""
     started = time.monotonic()
     async with _with_rehearsal(order) as open_run, BrokerClient(Path(order.admin_socket)) as broker:
         note = NoteFile(order, os.getpid())
@@ -48,7 +58,7 @@ async def keep(order: Order, *, tell: Callable[[Report], None], cancelled: async
             return tell(BrokerAway(why=str(error)))
         note.opened(opened)
         tell(Opened(id=opened.id, launch_sha256=opened.launch_sha256))
-        attempt = Attempt(order, opened, broker, started=started)
+        attempt = Attempt(order, opened, broker, started=started, watch=watch)
         try:
             result = await attempt.run(cancelled)
         except BaseException as error:
@@ -85,17 +95,26 @@ class Attempt:
     """An attempt that the broker has opened."""
 
     def __init__(
-        self, order: Order, opened: RunOpenedReply, broker: BrokerClient, *, started: float
+        self,
+        order: Order,
+        opened: RunOpenedReply,
+        broker: BrokerClient,
+        *,
+        started: float,
+        watch: Callable[[StreamEntry], None],
     ) -> None:
         self._order = order
         self._opened = opened
         self._broker = broker
         self._started = started
+        self._watch = watch
         self._folder = Path(order.result_folder)
         self._recorder = Recorder(self._folder)
-        self._follower = Follower(
-            broker, opened.id, self._recorder.take, away_limit_s=order.broker_away_s
-        )
+        self._follower = Follower(broker, opened.id, self._take, away_limit_s=order.broker_away_s)
+
+    def _take(self, entry: StreamEntry) -> None:
+        self._recorder.take(entry)
+        self._watch(entry)
 
     async def run(self, cancelled: asyncio.Event) -> AttemptResult:
         """Run the sandbox to its end and have the broker decide."""
