@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from stanchion.broker.plane.upstream import ResponseHead, Target, request_head
 from stanchion.broker.secrets import Secret
 
@@ -19,6 +21,13 @@ def test_the_head_is_ours_but_for_listed_headers() -> None:
         "",
         "",
     ]
+
+
+def test_the_key_goes_in_the_header_of_its_dialect() -> None:
+    target = replace(TARGET, key_header=("x-api-key", ""))
+    head = request_head(target, "/v1/messages", (), 0)
+    assert b"x-api-key: sk-CANARY-1\r\n" in head
+    assert b"authorization" not in head
 
 
 def test_an_account_without_a_key_sends_none() -> None:

@@ -50,7 +50,7 @@ _BY_WORDS = (
         ErrorClass.BILLING,
     ),
     (
-        re.compile(r"context length|context window|prompt is too long|too many tokens"),
+        re.compile(r"context (length|limit|window)|prompt is too long|too many tokens"),
         ErrorClass.CONTEXT_OVERFLOW,
     ),
     (re.compile(r"model .{0,200}(does not exist|not found)"), ErrorClass.MODEL_NOT_FOUND),
