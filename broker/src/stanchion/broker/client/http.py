@@ -20,6 +20,7 @@ from stanchion.protocol.admin import (
 from stanchion.protocol.codec import CodecError, decode, encode
 from stanchion.protocol.events import StageChanged
 from stanchion.protocol.evidence import HostFacts
+from stanchion.protocol.overview import VitalsPage
 from stanchion.protocol.job import CloseJob, OpenJob
 from stanchion.protocol.refusal import RefusedError, refuse
 
@@ -90,6 +91,12 @@ class BrokerClient:
         path = f"/v1/runs/{run}/events"
         data = await self._call("GET", path, query=query, timeout_s=_CALL_S + wait_s)
         return decode(data, EventsPage)
+
+    async def vitals(self, after: str | None = None, wait_s: float = 0.0) -> VitalsPage:
+        """Where every attempt stands that something was heard of after the cursor."""
+        query = {"wait": str(wait_s), **({} if after is None else {"after": after})}
+        data = await self._call("GET", "/v1/vitals", query=query, timeout_s=_CALL_S + wait_s)
+        return decode(data, VitalsPage)
 
     async def bundle(self, run: str) -> bytes:
         """The receipts as they are durable now; complete only once the attempt is closed."""
