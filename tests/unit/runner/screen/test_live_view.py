@@ -8,6 +8,7 @@ from stanchion.protocol.events import (
     Event,
     ExchangeEnded,
     MismatchFound,
+    RunOpened,
     Stage,
     StageChanged,
     StageState,
@@ -73,4 +74,21 @@ def test_a_terminal_sees_the_current_stage() -> None:
         StageChanged(stage=Stage.VERIFY, state=StageState.STARTED), lines=False, terminal=True
     )
 
-    assert "the task's tests run" in text
+    assert "▶ verify" in text
+
+
+def test_a_second_attempt_starts_with_an_empty_screen() -> None:
+    text = shown(
+        StageChanged(stage=Stage.VERIFY, state=StageState.STARTED),
+        RunOpened(spec_sha256="a" * 64),
+        StageChanged(stage=Stage.LOAD, state=StageState.STARTED),
+        lines=False,
+        terminal=True,
+    )
+
+    assert "load" in text
+    assert "verify" not in text.rpartition("load")[0].rpartition("\x1b[2K")[2]
+
+
+def test_words_of_others_cannot_steer_the_terminal() -> None:
+    assert "\x1b" not in shown(Warned(what="tail", detail="\x1b[2Jgone"))

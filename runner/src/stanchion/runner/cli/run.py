@@ -183,9 +183,18 @@ async def _attempt(
     """The result, and the code of whatever made this command cancel it."""
     from stanchion.runner.launching.interrupts import cancelling
     from stanchion.runner.launching.run_command import launch_in, run_and_record
+    from stanchion.runner.launching.terminal_keys import Terminal
+    from stanchion.runner.live.screen import attempt_title
 
     launch = launch_in(prepared, folder)
-    with cancelling(launch.cancel, timeout_s=ways.timeout_s, say=view.say) as interrupts:
+    view.title = attempt_title(f"{launch.run}.1", prepared.spec)
+    with cancelling(
+        launch.cancel,
+        timeout_s=ways.timeout_s,
+        say=view.say,
+        rejoin=f"stanchion attach {launch.run}",
+        terminal=Terminal.of_this_process(),
+    ) as interrupts:
         return await run_and_record(launch, folder, view.show, keeper), interrupts.code
 
 

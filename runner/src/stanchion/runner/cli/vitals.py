@@ -13,6 +13,7 @@ from stanchion.runner.cli.options import state_paths
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from stanchion.broker.client import BrokerClient
     from stanchion.protocol.overview import AttemptVitals
@@ -59,20 +60,14 @@ async def _vitals(
 
 
 async def _attempt(broker: "BrokerClient", run: str) -> str:
-    from stanchion.protocol.refusal import refuse
     from stanchion.runner.live.find_run import match_run, unknown_run
+    from stanchion.runner.live.targets import run_ended
 
     view = match_run(run, await broker.runs(), lambda view: view.id)
     if view is None:
         raise unknown_run(run)
     if view.state != "open":
-        raise refuse(
-            "run_ended",
-            field="RUN",
-            value=view.id,
-            rule="it has ended, and only what runs has vitals",
-            remedy=f"See stanchion show {view.id}",
-        )
+        raise run_ended(view)
     return view.id
 
 
@@ -114,7 +109,7 @@ def _print(
         click.echo("no open attempts", err=True)
 
 
-def _table(attempts: "list[AttemptVitals]") -> object:
+def _table(attempts: "list[AttemptVitals]") -> "Table":
     from stanchion.runner.live.tables import vitals_table
 
     return vitals_table(attempts, now_ms=time.time_ns() // 1_000_000)

@@ -129,11 +129,11 @@ class Board:
         """Since the last saved step that counts; before one, since the sandbox's own reckoning."""
         if self.progress_at_ms is not None:
             return max(0, now_ms - self.progress_at_ms)
-        return self._aged(self.vitals and self.vitals.progress_age_ms, now_ms)
+        return self._aged(self.vitals.progress_age_ms if self.vitals else None, now_ms)
 
     def liveness_age_ms(self, now_ms: int) -> int | None:
         """Since the last sign of life that the supervisor saw."""
-        return self._aged(self.vitals and self.vitals.liveness_age_ms, now_ms)
+        return self._aged(self.vitals.liveness_age_ms if self.vitals else None, now_ms)
 
     def _aged(self, age_ms: int | None, now_ms: int) -> int | None:
         if age_ms is None or self.vitals_at_ms is None:

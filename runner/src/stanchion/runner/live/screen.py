@@ -8,6 +8,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from stanchion.protocol.events import Stage, StageState
+from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.transcript import ItemKind
 from stanchion.runner.live.amounts import UNKNOWN, count, duration, size
 from stanchion.runner.live.board import Board
@@ -30,6 +31,15 @@ STYLES = {
     ItemKind.ERROR: "red",
 }
 TASK_MARKS = {"completed": "✓", "in_progress": "▶", "cancelled": "✗"}
+
+
+def attempt_title(attempt: str, spec: LaunchSpec) -> str:
+    """Which attempt it is, in one line."""
+    effort = f" · effort {spec.effort.word}" if spec.effort.word else ""
+    return (
+        f"{spec.task.name} · {spec.harness.name} {spec.harness.version} · "
+        f"{spec.model.account}/{spec.model.id}{effort} · run {attempt}"
+    )
 
 
 def draw(board: Board, title: str, *, now_ms: int, width: int, tail: int) -> RenderableType:

@@ -3,11 +3,13 @@
 The broker knows what is open and what it closed; the keepers' notes know where results are.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
 from stanchion.protocol.admin import RunView
+from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.runner.keeper.notes import NOTES, Note, read_notes
 from stanchion.runner.live.find_run import looks_like_run, match_run, unknown_run
 
@@ -64,6 +66,48 @@ async def find_target(name: str, paths: StatePaths) -> Target:
     return Target(view, note)
 
 
-def no_path(path: Path) -> Exception:
-    """What to say of a path that is not there."""
-    return unknown_run(str(path))
+async def find_open(name: str, paths: StatePaths) -> Target:
+    """The same, for what needs an attempt that runs."""
+    target = await find_target(name, paths)
+    if target.view is None:
+        raise BrokerUnreachableError(
+            f"no broker answers on {paths.admin_socket}: {target.id} cannot be reached; "
+            "start one with `stanchion broker serve`"
+        )
+    if not target.is_open:
+        raise run_ended(target.view)
+    return target
+
+
+async def open_below(folder: Path, paths: StatePaths) -> list[Target]:
+    """Every attempt that runs and writes its result at or below this folder."""
+    place = Path(os.path.abspath(folder))  # noqa: PTH100 - no IO, as the pathlib one might
+    notes = [
+        note
+        for note in read_notes(paths.root / NOTES)
+        if note.ended_at_ms is None and Path(note.result_folder).is_relative_to(place)
+    ]
+    async with BrokerClient(paths.admin_socket) as broker:
+        views = {view.id: view for view in await broker.runs() if view.state == "open"}
+    found = [Target(views[note.attempt], note) for note in notes if note.attempt in views]
+    if not found:
+        raise refuse(
+            "nothing_runs",
+            field="RUN|DIR",
+            value=folder,
+            rule="no attempt that writes its results there is running",
+            remedy=f"See stanchion show {folder}",
+        )
+    return found
+
+
+def run_ended(view: RunView) -> RefusedError:
+    """What to say where only a running attempt makes sense."""
+    how = f" ({view.outcome.reason})" if view.outcome else ""
+    return refuse(
+        "run_ended",
+        field="RUN",
+        value=view.id,
+        rule=f"it has ended{how}, and only an attempt that runs can be meant here",
+        remedy=f"See stanchion show {view.id}",
+    )

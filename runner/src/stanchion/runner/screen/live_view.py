@@ -1,20 +1,24 @@
-"""What a person sees while an attempt runs: one line a stage, on standard error.
+"""What a person sees while an attempt runs, on standard error.
 
-On a terminal the current stage is shown with a spinner; elsewhere plain lines. Shows events as they
-come and decides nothing.
+On a terminal a screen that is drawn again: stages, progress, vitals, tasks, the transcript's tail;
+what must not be missed is also printed above it and stays. Elsewhere one plain line a stage. Shows
+events as they come and decides nothing.
 """
 
+import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.status import Status
+from rich.console import Console, RenderableType
+from rich.live import Live
 
 from stanchion.protocol.events import (
     Event,
     ExchangeEnded,
     MismatchFound,
+    RunOpened,
     Stage,
     StageChanged,
     StageState,
@@ -22,8 +26,14 @@ from stanchion.protocol.events import (
     Unknown,
     Warned,
 )
+from stanchion.runner.live.board import Board
+from stanchion.runner.live.plain_text import plain
+from stanchion.runner.live.screen import draw
 
 Say = Callable[[str], None]
+REFRESHES_PER_SECOND = 4
+FIXED_LINES = 18
+"""Of the screen, without the transcript's tail."""
 DOING = {
     Stage.SANDBOX: "starting the sandbox",
     Stage.ENROL: "enrolling at the broker",
@@ -41,16 +51,25 @@ class LiveView:
     """A console that is told what happens."""
 
     def __init__(self, console: Console, *, lines: bool, spinner: bool) -> None:
+        self.title = ""
+        """Of the attempt; set by whoever knows it."""
         self._console = console
         self._lines = lines
-        self._spinner = spinner and console.is_terminal
-        self._status: Status | None = None
+        self._on_screen = spinner and console.is_terminal
+        self._live: Live | None = None
+        self._board = Board()
+        self._lock = threading.Lock()
         self._responses = 0
 
     def __enter__(self) -> Self:
-        if self._spinner:
-            self._status = self._console.status("")
-            self._status.start()
+        if self._on_screen:
+            self._live = Live(
+                console=self._console,
+                get_renderable=self._draw,
+                refresh_per_second=REFRESHES_PER_SECOND,
+                transient=True,
+            )
+            self._live.start()
         return self
 
     def __exit__(
@@ -59,26 +78,37 @@ class LiveView:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._status is not None:
-            self._status.stop()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _draw(self) -> RenderableType:
+        """Called by the thread that refreshes."""
+        width, height = self._console.size
+        with self._lock:
+            if self._board.first_at_ms is None:
+                return ""
+            tail = max(0, height - FIXED_LINES)
+            return draw(self._board, self.title, now_ms=_wall_ms(), width=width, tail=tail)
 
     def say(self, text: str) -> None:
         """One line."""
         if self._lines:
-            self._console.print(text, markup=False, highlight=False)
+            self._console.print(plain(text), markup=False, highlight=False)
 
-    def show(self, event: Event | Unknown) -> None:
-        """What an event means to a person, if anything."""
+    def show(self, event: Event | Unknown, at_ms: int | None = None) -> None:
+        """What an event means to a person, if anything. `at_ms`: when it was, if not now."""
+        with self._lock:
+            if isinstance(event, RunOpened):
+                self._board = Board()
+            self._board.take(event, _wall_ms() if at_ms is None else at_ms)
         match event:
-            case StageChanged(stage=stage, state=StageState.STARTED):
-                self._now(DOING.get(stage, str(stage)))
             case StageChanged(stage=stage, state=StageState.COMPLETE, duration_ms=duration):
                 self._done(stage, duration)
             case StageChanged(stage=stage, state=StageState.FAILED, detail=detail):
                 self.say(f"{stage:<9} FAILED {detail or ''}")
             case ExchangeEnded(exchange=exchange, answered=answered):
                 self._responses += answered.has_content
-                self._now(f"{DOING[Stage.AGENT]}{self._counted()}")
                 if not answered.has_content:
                     why = answered.error_words or answered.result
                     self.say(f"agent     request {exchange}: {why}")
@@ -97,13 +127,13 @@ class LiveView:
     def _counted(self) -> str:
         return f" · {self._responses} model response{'' if self._responses == 1 else 's'}"
 
-    def _now(self, text: str) -> None:
-        if self._status is not None:
-            self._status.update(text)
-
     def _done(self, stage: Stage, duration_ms: int | None) -> None:
-        if stage not in DOING:
+        if stage not in DOING or self._on_screen:
             return
         took = "" if duration_ms is None else f" {duration_ms / 1000:.2f} s"
         responses = self._counted() if stage is Stage.AGENT else ""
         self.say(f"{stage:<9} {DOING[stage]}{responses}{took}")
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
