@@ -3,7 +3,6 @@
 The broker knows what is open and what it closed; the keepers' notes know where results are.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,14 +78,18 @@ async def find_open(name: str, paths: StatePaths) -> Target:
     return target
 
 
-async def open_below(folder: Path, paths: StatePaths) -> list[Target]:
-    """Every attempt that runs and writes its result at or below this folder."""
-    place = Path(os.path.abspath(folder))  # noqa: PTH100 - no IO, as the pathlib one might
-    notes = [
+def _open_notes(folder: Path, paths: StatePaths) -> list[Note]:
+    place = folder.absolute()
+    return [
         note
         for note in read_notes(paths.root / NOTES)
         if note.ended_at_ms is None and Path(note.result_folder).is_relative_to(place)
     ]
+
+
+async def open_below(folder: Path, paths: StatePaths) -> list[Target]:
+    """Every attempt that runs and writes its result at or below this folder."""
+    notes = _open_notes(folder, paths)
     async with BrokerClient(paths.admin_socket) as broker:
         views = {view.id: view for view in await broker.runs() if view.state == "open"}
     found = [Target(views[note.attempt], note) for note in notes if note.attempt in views]

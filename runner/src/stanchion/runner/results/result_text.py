@@ -109,7 +109,7 @@ def _next(result: Shown, where: str | None) -> str:
 
 def _limit(result: Shown, wire: WirePicture | None) -> str:
     seen = result.limits.output_tokens
-    observed = _observed(seen.observed, wire and wire.limits)
+    observed = _observed(seen.observed, wire.limits if wire else None)
     corrected = " · corrected" if seen.corrected else ""
     return (
         f"{seen.source or UNKNOWN} {_known(seen.declared)} | written {_known(seen.written)} | "
@@ -120,7 +120,7 @@ def _limit(result: Shown, wire: WirePicture | None) -> str:
 def _effort(result: Shown, wire: WirePicture | None) -> str:
     seen = result.effort
     asked = seen.requested or "unspecified"
-    observed = _observed(seen.observed, wire and wire.efforts)
+    observed = _observed(seen.observed, wire.efforts if wire else None)
     return f"{asked} | written {seen.written or 'nothing'} | wire {observed}"
 
 
