@@ -57,6 +57,14 @@ class Lengths(msgspec.Struct, frozen=True, kw_only=True):
     """Completed responses that named no reason, and requests without an end on record."""
 
 
+class Differing(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that was not as launched."""
+
+    field: str
+    declared: str | None
+    observed: str | None
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reader wants to know of one attempt, or a requirement can ask for."""
 
@@ -91,6 +99,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Fingerprint of the key that paid, as this broker makes it; None without a key."""
     reasoning: Reasoning | None = None
     lengths: Lengths | None = None
+    differing: tuple[Differing, ...] = ()
+    """The mismatches, in order."""
 
 
 def main_requests(bundle: Verified) -> list[ExchangeStart]:
@@ -157,6 +167,15 @@ def gather(bundle: Verified) -> Facts:
         account_key=bundle.opening.launch.account.fingerprint,
         reasoning=_reasoning(_completed(main, ends)),
         lengths=_lengths(main, ends),
+        differing=tuple(
+            Differing(
+                field=record.mismatch.field,
+                declared=record.mismatch.declared,
+                observed=record.mismatch.observed,
+            )
+            for record in records
+            if isinstance(record, Mismatched)
+        ),
     )
 
 
