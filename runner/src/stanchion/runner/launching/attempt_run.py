@@ -32,6 +32,7 @@ from stanchion.runner.keeper.order import (
 )
 from stanchion.runner.launching.keepers import Keeper
 from stanchion.runner.launching.pieces import ReadyPieces
+from stanchion.runner.launching.start_file import StartFile, write_start
 from stanchion.runner.tasks.task import Task
 
 WATCH_WAIT_S = 10.0
@@ -56,6 +57,9 @@ class Launch:
     result_folder: Path
     rehearsal_script: Path | None
     run: str = field(default_factory=lambda: secrets.token_hex(6))
+    attempt: int = 1
+    retry_of: int | None = None
+    """Number of the attempt that this one repeats."""
     sandbox_id: str = field(default_factory=lambda: secrets.token_hex(16))
     rehearsal_key: str = field(
         default_factory=lambda: f"sk-rehearsal-{secrets.token_hex(24)}", repr=False
@@ -73,7 +77,7 @@ class Launch:
             open_run=OpenRun(
                 protocol=PROTOCOL_VERSION,
                 run=self.run,
-                attempt=1,
+                attempt=self.attempt,
                 spec=self.spec,
                 untouched_reward=self.task.config.untouched_reward,
             ),
@@ -102,6 +106,17 @@ class Launch:
 async def run_attempt(launch: Launch, watch: Watch, keeper: Keeper | None = None) -> AttemptResult:
     """To the end. RefusedError: the broker's policy; AttemptError: there is no result."""
     keeper = keeper or Keeper.spawn()
+    write_start(
+        launch.result_folder,
+        StartFile.of(
+            keeper.pid,
+            task=launch.task.name,
+            run=launch.run,
+            attempt=launch.attempt,
+            retry_of=launch.retry_of,
+            sandbox_id=launch.sandbox_id,
+        ),
+    )
     await keeper.give(launch.order())
     last: Report | None = None
     async with asyncio.TaskGroup() as group:

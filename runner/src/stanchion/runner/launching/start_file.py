@@ -32,36 +32,31 @@ class StartFile(msgspec.Struct, frozen=True, kw_only=True):
     """Tells the keeper from a later process of the same pid; null = it was gone at once."""
     started_at_ms: int
 
+    @classmethod
+    def of(
+        cls, pid: int, *, task: str, run: str, attempt: int, retry_of: int | None, sandbox_id: str
+    ) -> "StartFile":
+        """The keeper of this pid answers from now on."""
+        return cls(
+            task=task,
+            run=run,
+            attempt=attempt,
+            retry_of=retry_of,
+            sandbox_id=sandbox_id,
+            pid=pid,
+            identity=identity_of(pid),
+            started_at_ms=time.time_ns() // 1_000_000,
+        )
+
     @property
     def keeper_lives(self) -> bool:
         """Whether the keeper may still work on it."""
         return self.identity is not None and not is_gone(self.pid, self.identity)
 
 
-def write_start(
-    folder: Path,
-    *,
-    task: str,
-    attempt: int,
-    run: str,
-    retry_of: int | None,
-    sandbox_id: str,
-    pid: int,
-) -> None:
+def write_start(folder: Path, start: StartFile) -> None:
     """Say who answers for the attempt."""
-    write_json(
-        folder / START,
-        StartFile(
-            task=task,
-            attempt=attempt,
-            run=run,
-            retry_of=retry_of,
-            sandbox_id=sandbox_id,
-            pid=pid,
-            identity=identity_of(pid),
-            started_at_ms=time.time_ns() // 1_000_000,
-        ),
-    )
+    write_json(folder / START, start)
 
 
 def read_start(folder: Path) -> StartFile | None:

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stanchion.runner.jobs.start_file import read_start, write_start
+from stanchion.runner.launching.start_file import StartFile, read_start, write_start
 
 
 def start(folder: Path, pid: int) -> None:
+    run = "7f3a90c41b22"
     write_start(
-        folder, task="hello", attempt=4, run="7f3a90c41b22", retry_of=1, sandbox_id="ab", pid=pid
+        folder,
+        StartFile.of(pid, task="hello", run=run, attempt=4, retry_of=1, sandbox_id="ab"),
     )
 
 
