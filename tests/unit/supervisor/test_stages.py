@@ -34,3 +34,13 @@ def test_a_refusal_is_told_in_its_own_words() -> None:
     last = said[-1]
     assert isinstance(last, StageChanged)
     assert last.detail == "f = '1': must be 2. Change it"
+
+
+def test_a_stage_may_have_begun_before_it_could_be_told() -> None:
+    said: list[Event] = []
+    clock = FakeClock()
+    began_ms = clock.mono_ms()
+    clock.advance(300)
+    with stage(Stage.LOAD, said.append, clock, started_mono_ms=began_ms):
+        clock.advance(20)
+    assert said[-1] == StageChanged(stage=Stage.LOAD, state=StageState.COMPLETE, duration_ms=320)

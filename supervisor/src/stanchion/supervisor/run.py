@@ -77,11 +77,13 @@ class Story:
         paths: Paths | None = None,
         clock: Clock | None = None,
         timing: Timing | None = None,
+        started_mono_ms: int | None = None,
     ) -> None:
         self._find_adapter = find_adapter
         self._paths = paths or Paths()
         self._clock = clock or SystemClock()
         self._timing = timing or Timing()
+        self._started_mono_ms = started_mono_ms
         boot = secrets.token_hex(8)
         self._outbox = Outbox(boot=boot)
         self._control = Control(
@@ -104,7 +106,7 @@ class Story:
     async def run(self) -> bool:
         """From the launch to the acknowledged claim; False = the claim could not be delivered."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._asked_to_stop)
-        with self._stage(Stage.LOAD):
+        with stage(Stage.LOAD, self._publish, self._clock, started_mono_ms=self._started_mono_ms):
             launch = load(self._paths)
         with self._stage(Stage.ENROL):
             await self._control.enrol(launch.token, launch.sha256)

@@ -9,9 +9,15 @@ from stanchion.supervisor.clock import Clock
 
 
 @contextmanager
-def stage(name: Stage, publish: Callable[[Event], None], clock: Clock) -> Iterator[None]:
-    """Started now; complete, or failed with the reason, at the end of the block."""
-    started_ms = clock.mono_ms()
+def stage(
+    name: Stage,
+    publish: Callable[[Event], None],
+    clock: Clock,
+    *,
+    started_mono_ms: int | None = None,
+) -> Iterator[None]:
+    """Begun now or at the moment given; complete, or failed with the reason, after the block."""
+    started_ms = clock.mono_ms() if started_mono_ms is None else started_mono_ms
     publish(StageChanged(stage=name, state=StageState.STARTED))
     try:
         yield
