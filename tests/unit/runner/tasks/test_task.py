@@ -47,6 +47,7 @@ def test_initial_files_come_from_the_environment(folder: Path) -> None:
         ("Do it.\n", "Do it.\n"),
         ("<!-- BENCHMARK DATA canary GUID 1 -->\n# canary 2\n\nDo it.\n", "Do it.\n"),
         ("# A heading\n\nDo it.\n", "# A heading\n\nDo it.\n"),
+        ("<!-- a note -->\nDo it.\n", "<!-- a note -->\nDo it.\n"),
         ("Do it.\n<!-- canary -->\n", "Do it.\n<!-- canary -->\n"),
         ("", ""),
     ],
@@ -71,13 +72,29 @@ def test_a_missing_file_is_named(folder: Path, missing: str, field: str) -> None
     assert refused.value.refusal.field == field
 
 
-@pytest.mark.parametrize("name", ["Dockerfile", "docker-compose.yaml"])
-def test_an_environment_that_is_not_built_here_is_refused(folder: Path, name: str) -> None:
+def test_a_service_beside_the_sandbox_is_refused(folder: Path) -> None:
     (folder / "environment").mkdir()
-    (folder / "environment" / name).write_text("FROM x\n")
-
-    with pytest.raises(RefusedError, match=name):
+    (folder / "environment" / "docker-compose.yaml").write_text("services: {}\n")
+    with pytest.raises(RefusedError, match=r"docker-compose\.yaml"):
         read_task(folder)
+
+
+def test_a_dockerfile_needs_a_base_or_an_image_in_its_place(folder: Path) -> None:
+    (folder / "environment").mkdir()
+    (folder / "environment" / "Dockerfile").write_text("FROM x\n")
+    assert "base debian" in read_task(folder).config.notes["image.verified"]
+    (folder / "task.toml").write_text("")
+    assert "image" in read_task(folder, image_given=True).config.notes["image.verified"]
+    with pytest.raises(RefusedError, match="Dockerfile") as refused:
+        read_task(folder)
+    assert "--image DIR" in refused.value.refusal.remedy
+
+
+def test_variables_come_from_the_given_environment(folder: Path) -> None:
+    (folder / "task.toml").write_text('[environment.env]\nA = "${SHADE}"\n')
+    assert read_task(folder, host={"SHADE": "blue"}).config.env == {"A": "blue"}
+    with pytest.raises(RefusedError, match=r"task\.toml:2"):
+        read_task(folder, host={})
 
 
 def test_text_that_is_not_toml_or_utf8_is_refused(folder: Path) -> None:

@@ -133,7 +133,7 @@ def answer_paths(paths: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def memory_mb(text: str | None) -> int | None:
     """Megabytes of a size; a bare number is megabytes."""
-    from stanchion.runner.tasks.task_config import parse_size_mb
+    from stanchion.runner.tasks.task_values import parse_size_mb
 
     if text is None:
         return None

@@ -1,56 +1,27 @@
-"""`task.toml`: the fields that are obeyed, checked one by one. Pure.
+"""`task.toml`: each field obeyed, taken down or refused, by the table in `task_fields`. Pure.
 
-A field is obeyed, harmless (descriptions and build settings), or refused with the reason. One that
-is in no list is refused too: to ignore it could change what the task means.
+A field in no row is refused: to ignore it could change what the task means.
 """
 
 import math
-import re
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from stanchion.protocol.refusal import RefusedError, refuse
-
-Table = Mapping[str, object]
+from stanchion.protocol.launch import Artifact
+from stanchion.protocol.refusal import refuse
+from stanchion.runner.tasks.task_fields import BY_NAME, TABLES, Fate
+from stanchion.runner.tasks.task_values import Table, Values
+from stanchion.runner.tasks.toml_lines import TomlLines
+from stanchion.runner.tasks.users import User
 
 NO_NETWORK = ("none", "no-network")
-HARMLESS = frozenset({
-    "schema_version", "version", "source", "task",
-    "environment.build_timeout_sec", "environment.storage_mb", "environment.storage",
-    "environment.os", "solution",
-})  # fmt: skip
-OBEYED = frozenset({
-    "agent.timeout_sec", "agent.network_mode", "verifier.timeout_sec", "verifier.env",
-    "verifier.environment_mode", "environment.cpus", "environment.memory_mb", "environment.memory",
-    "environment.workdir", "environment.network_mode", "environment.allow_internet",
-    "environment.env",
-})  # fmt: skip
-REFUSED = {
-    "steps": "tasks of several steps are not run",
-    "artifacts": "artifacts of Harbor's form are not collected; declare answers in "
-    "[metadata.stanchion]",
-    "agent.user": "the agent runs as root of the sandbox",
-    "agent.allowed_hosts": "sandboxes have no network",
-    "verifier.user": "the tests run as root of the sandbox",
-    "verifier.environment": "the tests run in the agent's sandbox",
-    "verifier.collect": "nothing is collected beside the declared answers",
-    "environment.docker_image": "container images are not pulled; name a base in "
-    "[metadata.stanchion]",
-    "environment.gpus": "sandboxes have no GPU",
-    "environment.gpu_types": "sandboxes have no GPU",
-    "environment.allowed_hosts": "sandboxes have no network",
-    "environment.skills_dir": "skills are not mounted",
-    "environment.healthcheck": "there is no service to wait for",
-    "environment.mcp_servers": "there is no way out of the sandbox for them",
-}
-_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[KMGT])i?B?\Z", re.IGNORECASE)
-_UNIT_MB = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024 * 1024}
-
-
-def parse_size_mb(text: str) -> int | None:
-    """Megabytes of a size such as 2G or 512M, rounded up; None where it is no size."""
-    match = _SIZE.match(text.strip())
-    return match and math.ceil(float(match["number"]) * _UNIT_MB[match["unit"].upper()])
+BASES = ("debian",)
+DEFAULT_AGENT_S = 3600
+DEFAULT_VERIFIER_S = 600
+NO_NETWORK_NAMED = (
+    "the task names no network_mode: Harbor would open a public network, here there is none"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,168 +29,164 @@ class TaskConfig:
     """What a task asks for. None = it does not say."""
 
     base: str
+    base_named: bool
     answers: tuple[str, ...] | None
     untouched_reward: str
     agent_s: int
     verifier_s: int
+    agent_user: User | None
+    verifier_user: User | None
     cpu_milli: int | None
     memory_mb: int | None
+    storage_mb: int | None
     workdir: str
     env: Mapping[str, str]
     verifier_env: Mapping[str, str]
+    solution_env: Mapping[str, str]
+    """Empty unless the solution is to be run."""
+    artifacts: tuple[Artifact, ...]
+    notes: dict[str, str] = field(default_factory=dict)
+    """What is done otherwise than Harbor would, or taken from this host, by field."""
 
 
-def read_config(data: Table, *, where: str) -> TaskConfig:
-    """The checked configuration; RefusedError names file and field."""
-    check = _Check(where)
-    check.fields(data)
-    agent, verifier = check.table(data, "agent"), check.table(data, "verifier")
-    environment = check.table(data, "environment")
-    ours = check.table(check.table(data, "metadata"), "stanchion", prefix="metadata.")
-    check.known(ours, "metadata.stanchion", ("base", "answer", "untouched_reward"))
-    check.network(agent, environment)
-    if verifier.get("environment_mode", "shared") != "shared":
-        raise check.refuse(
-            "verifier.environment_mode", verifier["environment_mode"], "must be shared"
-        )
+def read_config(
+    text: str,
+    *,
+    where: str,
+    host: Mapping[str, str],
+    image_given: bool = False,
+    solving: bool = False,
+) -> TaskConfig:
+    """The checked configuration; RefusedError names file, line and field."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        rule = f"is not TOML ({error})"
+        raise refuse(
+            "task_refused", field=where, value=None, rule=rule, remedy="correct it there"
+        ) from error
+    values = Values(where, TomlLines(text), host)
+    agent, verifier, environment, solution = (
+        values.table(data, name) for name in ("agent", "verifier", "environment", "solution")
+    )
+    ours = values.table(values.table(data, "metadata"), "metadata.stanchion")
+    _check_fields(values, data, ours, stood_in=image_given or "base" in ours)
+    _check_words(values, data, ours)
+    _check_network(values, agent, verifier, environment)
     return TaskConfig(
-        base=check.text(ours.get("base", "debian"), "metadata.stanchion.base"),
-        answers=check.answers(ours.get("answer")),
-        untouched_reward=check.reward(ours.get("untouched_reward", "0")),
-        agent_s=check.seconds(agent.get("timeout_sec", 600), "agent.timeout_sec"),
-        verifier_s=check.seconds(verifier.get("timeout_sec", 600), "verifier.timeout_sec"),
-        cpu_milli=check.cpus(environment.get("cpus")),
-        memory_mb=check.memory(environment),
-        workdir=check.path(environment.get("workdir", "/work"), "environment.workdir"),
-        env=check.variables(environment.get("env", {}), "environment.env"),
-        verifier_env=check.variables(verifier.get("env", {}), "verifier.env"),
+        base=str(ours.get("base", BASES[0])),
+        base_named="base" in ours,
+        answers=values.answers(ours.get("answer"), "metadata.stanchion.answer"),
+        untouched_reward=values.reward(
+            ours.get("untouched_reward", "0"), "metadata.stanchion.untouched_reward"
+        ),
+        agent_s=_agent_s(values, agent),
+        verifier_s=values.seconds(
+            verifier.get("timeout_sec", DEFAULT_VERIFIER_S), "verifier.timeout_sec"
+        ),
+        agent_user=values.user(agent.get("user"), "agent.user"),
+        verifier_user=values.user(verifier.get("user"), "verifier.user"),
+        cpu_milli=_cpu_milli(values, environment),
+        memory_mb=values.size_mb(environment, "memory"),
+        storage_mb=_storage_mb(values, environment),
+        workdir=values.path(environment.get("workdir", "/work"), "environment.workdir"),
+        env=values.variables(environment.get("env", {}), "environment.env"),
+        verifier_env=values.variables(verifier.get("env", {}), "verifier.env"),
+        solution_env=values.variables(solution.get("env", {}), "solution.env") if solving else {},
+        artifacts=values.artifacts(data.get("artifacts", [])),
+        notes=values.notes,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Check:
-    where: str
+def _check_fields(values: Values, data: Table, ours: Table, *, stood_in: bool) -> None:
+    """Every field has a row, and none that is refused asks for anything."""
+    named: list[tuple[str, object]] = []
+    for name, value in data.items():
+        if name in TABLES:
+            named += [(f"{name}.{inner}", content) for inner, content in value.items()]  # type: ignore[attr-defined]
+        else:
+            named.append((name, value))
+    named += [(f"metadata.stanchion.{inner}", content) for inner, content in ours.items()]
+    for name, value in named:
+        row = BY_NAME.get(name)
+        if row is None:
+            raise values.refuse(name, _shown(value), _unknown(name))
+        if row.fate is not Fate.REFUSED or not value:
+            continue
+        if name == "environment.docker_image" and stood_in:
+            note = f"{value} is not pulled; another file system stands in for it"
+            values.notes["image.verified"] = note
+        else:
+            raise values.refuse(name, _shown(value), row.what, row.remedy)
 
-    def refuse(self, field: str, value: object, rule: str, remedy: str = "") -> RefusedError:
-        return refuse(
-            "task_refused",
-            field=f"{self.where}, {field}",
-            value=value,
-            rule=rule,
-            remedy=remedy or f"change or remove {field}",
+
+def _unknown(name: str) -> str:
+    table = name.rpartition(".")[0]
+    known = [row.rpartition(".")[2] for row in BY_NAME if row.rpartition(".")[0] == table]
+    return f"is not a field that this version knows; there are {', '.join(known)}"
+
+
+def _shown(value: object) -> object:
+    """A table or list would not fit into a sentence."""
+    return value if isinstance(value, (str, int, float)) else None
+
+
+def _check_words(values: Values, data: Table, ours: Table) -> None:
+    """Texts of which only some are known."""
+    version = data.get("schema_version", data.get("version", "1.4"))
+    if str(version).partition(".")[0] != "1":
+        name = "schema_version" if "schema_version" in data else "version"
+        raise values.refuse(name, version, "must be 1.x")
+    base = ours.get("base", BASES[0])
+    if base not in BASES:
+        remedy = f'write base = "{BASES[0]}", or pass --image DIR'
+        raise values.refuse(
+            "metadata.stanchion.base", base, f"must be one of {', '.join(BASES)}", remedy
         )
+    system = values.table(data, "environment").get("os", "linux")
+    if str(system).lower() != "linux":
+        raise values.refuse("environment.os", system, "must be linux")
+    mode = values.table(data, "verifier").get("environment_mode", "shared")
+    if mode != "shared":
+        raise values.refuse("verifier.environment_mode", mode, "must be shared")
 
-    def fields(self, data: Table) -> None:
-        for name, value in data.items():
-            if name in REFUSED and value:
-                raise self.refuse(name, None, REFUSED[name])
-            if name in {"agent", "verifier", "environment"}:
-                for inner, content in self.table(data, name).items():
-                    self._field(f"{name}.{inner}", content)
-            elif name != "metadata" and name not in REFUSED:
-                self._field(name, value)
 
-    def _field(self, name: str, value: object) -> None:
-        if name in REFUSED:
-            if value:  # an empty list or a zero asks for nothing
-                raise self.refuse(name, value, REFUSED[name])
-        elif name not in OBEYED and name not in HARMLESS:
-            raise self.refuse(name, value, "is not a field that this version knows")
+def _check_network(values: Values, agent: Table, verifier: Table, environment: Table) -> None:
+    remedy = "sandboxes have no network; only a task that needs none can run"
+    named = "allow_internet" in environment
+    for name, table in (("agent", agent), ("verifier", verifier), ("environment", environment)):
+        mode = table.get("network_mode")
+        named = named or mode is not None
+        if mode is not None and mode not in NO_NETWORK:
+            rule = f"must be {' or '.join(NO_NETWORK)}"
+            raise values.refuse(f"{name}.network_mode", mode, rule, remedy)
+    if environment.get("allow_internet", False) is not False:
+        raise values.refuse("environment.allow_internet", True, "must be false", remedy)
+    if not named:
+        values.notes["sandbox.network"] = NO_NETWORK_NAMED
 
-    def table(self, data: Table, name: str, prefix: str = "") -> Table:
-        value = data.get(name, {})
-        if not isinstance(value, dict):
-            raise self.refuse(f"{prefix}{name}", value, "must be a table")
-        return value
 
-    def known(self, data: Table, name: str, fields: tuple[str, ...]) -> None:
-        for field, value in data.items():
-            if field not in fields:
-                rule = f"is not a field of [{name}]; it has {', '.join(fields)}"
-                raise self.refuse(f"{name}.{field}", value, rule)
+def _agent_s(values: Values, agent: Table) -> int:
+    if "timeout_sec" in agent:
+        return values.seconds(agent["timeout_sec"], "agent.timeout_sec")
+    values.notes["agent.timeout_sec"] = (
+        f"the task names none: Harbor would wait for ever, here it is {DEFAULT_AGENT_S} s"
+    )
+    return DEFAULT_AGENT_S
 
-    def text(self, value: object, field: str) -> str:
-        if not isinstance(value, str) or not value:
-            raise self.refuse(field, value, "must be text")
-        return value
 
-    def path(self, value: object, field: str) -> str:
-        if not isinstance(value, str) or not value.startswith("/") or ".." in value.split("/"):
-            raise self.refuse(field, value, "must be an absolute path without ..")
-        return value
+def _cpu_milli(values: Values, environment: Table) -> int | None:
+    cpus = environment.get("cpus")
+    if cpus is None:
+        return None
+    rule = "must be a number of CPUs above 0"
+    return math.ceil(1000 * values.number(cpus, "environment.cpus", rule))
 
-    def seconds(self, value: object, field: str) -> int:
-        number = self._number(value, field, "must be a number of seconds above 0")
-        if number > 7 * 24 * 3600:
-            raise self.refuse(field, value, "must be at most a week of seconds")
-        return math.ceil(number)
 
-    def cpus(self, value: object) -> int | None:
-        if value is None:
-            return None
-        return math.ceil(
-            1000 * self._number(value, "environment.cpus", "must be a number of CPUs above 0")
+def _storage_mb(values: Values, environment: Table) -> int | None:
+    storage_mb = values.size_mb(environment, "storage")
+    if storage_mb is not None:
+        values.notes["sandbox.storage_mb"] = (
+            f"the task asks for {storage_mb} MB; what a sandbox writes is not limited"
         )
-
-    def memory(self, environment: Table) -> int | None:
-        if (value := environment.get("memory_mb")) is not None:
-            rule = "must be a number of megabytes above 0"
-            return math.ceil(self._number(value, "environment.memory_mb", rule))
-        if (legacy := environment.get("memory")) is None:
-            return None
-        size_mb = parse_size_mb(legacy) if isinstance(legacy, str) else None
-        if not size_mb:
-            raise self.refuse("environment.memory", legacy, "must be a size, such as 2G")
-        return size_mb
-
-    def network(self, agent: Table, environment: Table) -> None:
-        remedy = "sandboxes have no network; only a task that needs none can run"
-        for name, table in (("agent", agent), ("environment", environment)):
-            mode = table.get("network_mode")
-            if mode is not None and mode not in NO_NETWORK:
-                raise self.refuse(
-                    f"{name}.network_mode", mode, f"must be {' or '.join(NO_NETWORK)}", remedy
-                )
-        if environment.get("allow_internet", False) is not False:
-            raise self.refuse("environment.allow_internet", True, "must be false", remedy)
-
-    def answers(self, value: object) -> tuple[str, ...] | None:
-        if value is None:
-            return None
-        if not isinstance(value, list) or not value:
-            raise self.refuse("metadata.stanchion.answer", value, "must be a list of paths")
-        return tuple(self.path(path, "metadata.stanchion.answer") for path in value)
-
-    def reward(self, value: object) -> str:
-        field, rule = "metadata.stanchion.untouched_reward", "must be a decimal number"
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise self.refuse(field, value, rule)
-        try:
-            finite = math.isfinite(float(value))
-        except ValueError:
-            finite = False
-        if not finite:
-            raise self.refuse(field, value, rule)
-        return str(value)
-
-    def variables(self, value: object, field: str) -> Mapping[str, str]:
-        if not isinstance(value, dict):
-            raise self.refuse(field, value, "must be a table of texts")
-        for name, text in value.items():
-            if not isinstance(text, str):
-                raise self.refuse(f"{field}.{name}", text, "must be text")
-            if "${" in text:
-                raise self.refuse(
-                    f"{field}.{name}",
-                    text,
-                    "may not ask for the host's environment, which never enters a sandbox",
-                    "write the value itself",
-                )
-        return dict(value)
-
-    def _number(self, value: object, field: str, rule: str) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.refuse(field, value, rule)
-        if not math.isfinite(value) or value <= 0:
-            raise self.refuse(field, value, rule)
-        return float(value)
+    return storage_mb
