@@ -89,6 +89,7 @@ def test_answers_of_the_launch_replace_the_tasks() -> None:
     [
         ({"account": "none"}, "account_missing"),
         ({"account": "other"}, "dialect_unknown"),
+        ({"dialect": Dialect.ANTHROPIC_MESSAGES}, "dialect_differs"),
         ({"effort": "loud"}, "effort_unknown"),
         ({"effort": "high", "effort_raw": "loud"}, "effort_twice"),
         ({"harness_version": "0.0.1"}, "harness_version_unknown"),
@@ -113,6 +114,19 @@ def test_a_raw_effort_is_not_checked() -> None:
     effort = resolve_effort(replace(OPTIONS, effort_raw="loud"), Dialect.OPENAI_CHAT)
 
     assert (effort.word, effort.raw) == ("loud", True)
+
+
+def test_the_rehearsal_speaks_the_dialect_that_is_asked_for() -> None:
+    profile = msgspec.structs.replace(
+        PROFILE, name="rehearsal", accounts={"rehearsal": Dialect.OPENAI_CHAT}
+    )
+    options = replace(OPTIONS, account="rehearsal", effort="max", output_limit=8_000)
+    spoken = {None: Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES: Dialect.ANTHROPIC_MESSAGES}
+    for asked, dialect in spoken.items():
+        spec = resolve(TASK, replace(options, dialect=asked), profile, OPENCODE, PINNED)
+        assert spec.dialect is dialect
+    with pytest.raises(RefusedError, match="does not speak gemini"):
+        resolve(TASK, replace(options, dialect=Dialect.GEMINI), profile, OPENCODE, PINNED)
 
 
 def test_a_profile_that_pins_a_version_allows_no_other() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ class Ways:
 @click.option("--context", type=TOKENS, help="Context window of the model, in tokens.")
 @click.option("-o", "folder", type=click.Path(path_type=Path), help="Result folder; a fresh one.")
 @click.option("--answer", multiple=True, metavar="PATH", help="File a clean run must leave behind.")
+@click.option(
+    "--dialect",
+    type=click.Choice([dialect.value for dialect in Dialect]),
+    help="API to speak; default: the account's. Chooses it where the account is the rehearsal's.",
+)
 @click.option("--timeout", "timeout_s", type=click.IntRange(1), help="Cancel after these seconds.")
 @click.option("--memory", metavar="SIZE", help="Memory limit of the sandbox, such as 4G.")
 @click.option(
@@ -66,6 +72,7 @@ def run(
     output_limit: int | None,
     folder: Path | None,
     answer: tuple[str, ...],
+    dialect: str | None,
     timeout_s: int | None,
     memory: str | None,
     sandbox: str,
@@ -100,6 +107,7 @@ def run(
         answers=answer_paths(answer),
         memory_mb=memory_mb(memory),
         sandbox=SandboxKind(sandbox),
+        dialect=None if dialect is None else Dialect(dialect),
     )
     request = Request(
         task=task, options=options, profile=profile, config=config, state_dir=state_dir,

@@ -32,6 +32,8 @@ from stanchion.protocol.refusal import refuse
 from stanchion.runner.sandbox.oci import harness_place
 from stanchion.runner.tasks.task import Task
 
+REHEARSAL = "rehearsal"
+"""The built-in profile and its account, which speaks whichever dialect is asked for."""
 DEFAULT_MEMORY_MB = 2048
 HOME = "/root"
 ANY_PORT_URL = "http://127.0.0.1:1"
@@ -53,6 +55,7 @@ class Options:
     answers: tuple[str, ...] | None = None
     memory_mb: int | None = None
     sandbox: SandboxKind = SandboxKind.RUNSC
+    dialect: Dialect | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,16 @@ def _dialect(options: Options, profile: ProfileView, adapter: Adapter) -> Dialec
             rule=f"profile {profile.name} has no account {options.account}; "
             f"it has {', '.join(sorted(profile.accounts)) or 'none'}",
             remedy=f"add [profiles.{profile.name}.accounts.{options.account}] to stanchion.toml",
+        )
+    if options.dialect is not None and profile.name == REHEARSAL:
+        dialect = options.dialect
+    if options.dialect not in {None, dialect}:
+        raise refuse(
+            "dialect_differs",
+            field="--dialect",
+            value=options.dialect,
+            rule=f"account {options.account} speaks {dialect}",
+            remedy=f"use --dialect {dialect} or leave it out, or use another account",
         )
     if dialect not in adapter.dialects:
         raise refuse(

@@ -26,11 +26,15 @@ from stanchion.runner.launching.process_mode import (
     private_places,
     process_network,
 )
-from stanchion.runner.launching.resolve import Options, Pinned, harness_version, resolve
+from stanchion.runner.launching.resolve import (
+    REHEARSAL,
+    Options,
+    Pinned,
+    harness_version,
+    resolve,
+)
 from stanchion.runner.results.job_folder import Job, JobFolder, default_folder
 from stanchion.runner.tasks.task import Task, read_task
-
-REHEARSAL = "rehearsal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +180,12 @@ def open_folder(prepared: Prepared) -> JobFolder:
 
 
 def launch_in(
-    prepared: Prepared, folder: JobFolder, *, name: str | None = None, script: Path | None = None
+    prepared: Prepared,
+    folder: JobFolder,
+    *,
+    name: str | None = None,
+    number: int = 1,
+    script: Path | None = None,
 ) -> Launch:
     """One attempt of what was prepared, with its place in the folder."""
     rehearses = prepared.request.options.account == REHEARSAL
@@ -186,7 +195,8 @@ def launch_in(
         pieces=prepared.pieces,
         paths=prepared.paths,
         hidden=prepared.private,
-        result_folder=folder.attempt(name or prepared.task.name, 1),
+        attempt=number,
+        result_folder=folder.attempt(name or prepared.task.name, number),
         rehearsal_script=(script or prepared.task.rehearsal_script) if rehearses else None,
     )
 
