@@ -41,6 +41,7 @@ class Ways:
 @click.option("--output-limit", type=TOKENS, help="Most tokens one response may have.")
 @click.option("--context", type=TOKENS, help="Context window of the model, in tokens.")
 @click.option("-o", "folder", type=click.Path(path_type=Path), help="Result folder; a fresh one.")
+@click.option("--image", metavar="DIR[@sha256:…]", help="An unpacked root file system to run in.")
 @click.option("--answer", multiple=True, metavar="PATH", help="File a clean run must leave behind.")
 @click.option(
     "--dialect",
@@ -71,6 +72,7 @@ def run(
     effort_raw: str | None,
     output_limit: int | None,
     folder: Path | None,
+    image: str | None,
     answer: tuple[str, ...],
     dialect: str | None,
     timeout_s: int | None,
@@ -106,6 +108,7 @@ def run(
         context=context,
         answers=answer_paths(answer),
         memory_mb=memory_mb(memory),
+        image=image,
         sandbox=SandboxKind(sandbox),
         dialect=None if dialect is None else Dialect(dialect),
     )

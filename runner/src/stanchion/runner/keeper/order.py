@@ -44,6 +44,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scratch_folder: str
     """Where overlay and configuration of the sandbox live while it does."""
     sandbox_id: str
+    notes: dict[str, str] = {}
+    """What there is to say about the task, by field; goes into the result's `why`."""
     notes_folder: str | None = None
     """Where the keeper leaves word of itself; None = nowhere."""
     rehearsal: RehearsalOrder | None = None

@@ -30,7 +30,7 @@ from stanchion.protocol.events import (
     VerifierEnded,
     decode_event,
 )
-from stanchion.protocol.evidence import VerifierRun
+from stanchion.protocol.evidence import Answer, VerifierRun
 from stanchion.protocol.transcript import TaskListItem
 from stanchion.runner.keeper.artifact_files import ArtifactFiles
 from stanchion.runner.results.job_folder import write_json
@@ -53,6 +53,7 @@ class Moments:
     isolation: str | None = None
     written_output_limit: int | None = None
     written_effort: str | None = None
+    answers: tuple[Answer, ...] | None = None
 
     def take(self, event: Event | Unknown, at_ms: int) -> None:
         """One event, with the broker's clock."""
@@ -64,7 +65,7 @@ class Moments:
             case VerifierEnded(run=run):
                 self.verifier_ms = run.duration_ms
             case Claimed(claim=claim):
-                self.agent_ms = claim.agent_ms
+                self.agent_ms, self.answers = claim.agent_ms, claim.answers
             case IsolationChecked(mode=mode):
                 self.isolation = mode
             case ConfigWritten(output_limit=limit, effort=effort):

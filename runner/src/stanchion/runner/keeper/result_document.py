@@ -4,7 +4,8 @@ Puts together, never decides: outcome, grade and score are the broker's. Only wh
 lost does the keeper say so itself, and then everything on the wire is unknown.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from stanchion.protocol.admin import EffortSeen, LimitsSeen, RunView
 from stanchion.protocol.events import Stage
@@ -28,6 +29,7 @@ SUPERVISOR_STAGES = (
     Stage.LOAD, Stage.ENROL, Stage.GATE, Stage.CONFIGURE, Stage.RELAY, Stage.SPAWN,
 )  # fmt: skip
 NO_IMAGE = "this kind of sandbox shows the host's own programs"
+NO_CLAIM = "the sandbox left no last word about them"
 NO_BROKER = "the broker was lost; what it saw is in its own receipts"
 
 
@@ -42,6 +44,8 @@ class Kept:
     moments: Moments
     bundle: str | None
     """Absolute path of the receipts, if they could be fetched."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """What there is to say about the task, by field."""
 
 
 def document(kept: Kept, view: RunView) -> AttemptResult:
@@ -98,6 +102,10 @@ def _document(
     why: dict[str, str | None],
 ) -> AttemptResult:
     spec = kept.spec
+    why = {**kept.notes, **why}
+    if kept.moments.answers is None:
+        declared = spec.workspace.answers is not None
+        why["answers"] = NO_CLAIM if declared else "the task declares none"
     why |= {"sandbox.oom_kills": kept.host.oom_kills_why, "usage.cost": "no price is configured"}
     if kept.host.limits_enforced is False:
         why["sandbox.limits_enforced"] = kept.host.oom_kills_why
@@ -134,6 +142,7 @@ def _document(
             exchanges=view.exchanges if view else 0,
             bundle=kept.bundle,
         ),
+        answers=kept.moments.answers,
         why={path: reason for path, reason in why.items() if reason is not None},
     )
 

@@ -222,6 +222,7 @@ class Attempt:
             host=facts,
             moments=self._recorder.moments,
             bundle=None if bundle is None else str(bundle),
+            notes=self._order.notes,
         )
 
     def write(self, result: AttemptResult) -> Path:

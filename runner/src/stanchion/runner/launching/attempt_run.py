@@ -90,6 +90,7 @@ class Launch:
                 hidden=self.hidden,
             ),
             instruction=self.task.instruction,
+            notes=dict(self.task.config.notes),
             task_folder=str(self.task.folder),
             result_folder=str(self.result_folder.absolute()),
             scratch_folder=str((self.paths.root / "sandboxes").absolute()),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stanchion.broker.client import StatePaths
-from stanchion.images import bundle, harness_store, preflight, rootfs
+from stanchion.images import bundle, harness_store, image_folder, preflight, rootfs
 from stanchion.images.errors import ImagesError
 from stanchion.images.progress import Progress, Report, Stage
 from stanchion.images.runsc import RunscInfo, find_runsc, require_supported
@@ -35,6 +35,7 @@ def make_ready(
     say: Callable[[str], None],
     is_root: bool,
     kind: SandboxKind = SandboxKind.RUNSC,
+    image: Path | None = None,
 ) -> ReadyPieces:
     """The pieces; ImagesError says which cannot be had and what to do."""
     with_runsc = kind is SandboxKind.RUNSC
@@ -53,9 +54,15 @@ def make_ready(
     return ReadyPieces(
         runsc=_runsc() if with_runsc else None,
         bundle=bundle.ensure_bundle(cache_dir, report),
-        base=rootfs.ensure_base(cache_dir, base, report) if with_runsc else None,
+        base=_root(cache_dir, base, image, report) if with_runsc else None,
         harness=harness_store.ensure_harness(cache_dir, *harness, report),
     )
+
+
+def _root(cache_dir: Path, base: str, image: Path | None, report: Report) -> rootfs.BaseImage:
+    if image is not None:
+        return image_folder.ensure_image(cache_dir, image, report)
+    return rootfs.ensure_base(cache_dir, base, report)
 
 
 def _runsc() -> RunscInfo:

@@ -31,6 +31,7 @@ from stanchion.protocol.launch import (
 from stanchion.protocol.refusal import refuse
 from stanchion.runner.sandbox.oci import harness_place
 from stanchion.runner.tasks.task import Task
+from stanchion.runner.tasks.users import User, number_of
 
 REHEARSAL = "rehearsal"
 """The built-in profile and its account, which speaks whichever dialect is asked for."""
@@ -56,6 +57,8 @@ class Options:
     memory_mb: int | None = None
     sandbox: SandboxKind = SandboxKind.RUNSC
     dialect: Dialect | None = None
+    image: str | None = None
+    """An unpacked root file system in place of the task's base, as it was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class Pinned:
     """None for a sandbox that has no image of its own."""
     harness_sha256: str
     network: str = "none"
+    passwd: str | None = None
+    """The image's users, in the form of /etc/passwd; None = it has none."""
 
 
 def harness_version(options: Options, profile: ProfileView, adapter: Adapter) -> str:
@@ -107,7 +112,8 @@ def resolve(
     )
     version = harness_version(options, profile, adapter)
     config = task.config
-    answers = config.answers if options.answers is None else options.answers
+    env = {**config.env, **config.solution_env}
+    uid = _uid(config.agent_user, pinned, options)
     adapter.check(
         Settings(
             model=options.model,
@@ -117,10 +123,10 @@ def resolve(
             context=None if context is None else context.value,
             effort=effort.word,
             instruction=task.instruction,
-            home=HOME,
+            home=HOME if uid == 0 else f"/home/agent-{uid}",
             workdir=config.workdir,
             package_dir=harness_place(adapter.name, version),
-            env=config.env,
+            env=env,
         )
     )
     return LaunchSpec(
@@ -130,7 +136,9 @@ def resolve(
             name=task.name, sha256=task.sha256, instruction_sha256=task.instruction_sha256
         ),
         image=ImageRef(
-            base=None if pinned.base_sha256 is None else config.base, verified=pinned.base_sha256
+            requested=options.image,
+            base=config.base if pinned.base_sha256 and options.image is None else None,
+            verified=pinned.base_sha256,
         ),
         harness=HarnessRef(name=adapter.name, version=version, sha256=pinned.harness_sha256),
         model=ModelRef(account=options.account, id=options.model),
@@ -142,7 +150,7 @@ def resolve(
         side_requests=adapter.side_requests(dialect),
         waits=Waits(header_wait_s=adapter.header_wait_s, max_wait_s=profile.max_wait_s),
         watchdog=WatchdogLimits(failing_s=profile.failing_s, silent_s=profile.silent_s),
-        budget=Budget(requests=profile.budget_requests, output_tokens=profile.budget_output_tokens),
+        budget=_budget(profile, adapter),
         sandbox=SandboxSpec(
             kind=options.sandbox,
             isolation=profile.isolation if with_runsc else Isolation.NONE,
@@ -153,11 +161,33 @@ def resolve(
         ),
         workspace=Workspace(
             workdir=config.workdir,
-            env=dict(config.env),
-            answers=answers,
+            uid=uid,
+            env=env,
+            answers=config.answers if options.answers is None else options.answers,
             verifier_env=dict(config.verifier_env),
+            verifier_uid=_uid(config.verifier_user, pinned, options),
+            artifacts=config.artifacts,
         ),
     )
+
+
+def _budget(profile: ProfileView, adapter: Adapter) -> Budget:
+    """A harness that asks no model may make no request at all."""
+    requests = profile.budget_requests if adapter.asks_model else 0
+    return Budget(requests=requests, output_tokens=profile.budget_output_tokens)
+
+
+def _uid(user: User | None, pinned: Pinned, options: Options) -> int:
+    uid = number_of(user, pinned.passwd)
+    if user is not None and uid != 0 and options.sandbox is not SandboxKind.RUNSC:
+        raise refuse(
+            "task_refused",
+            field=user.where,
+            value=user.name,
+            rule=f"--sandbox {options.sandbox} has one user, who is root inside",
+            remedy="use --sandbox runsc, or remove the user from the task",
+        )
+    return uid
 
 
 def _dialect(options: Options, profile: ProfileView, adapter: Adapter) -> Dialect:

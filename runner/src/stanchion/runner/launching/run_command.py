@@ -13,12 +13,15 @@ from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StateP
 from stanchion.broker.client.config_file import find_config
 from stanchion.harness_adapters.base import Adapter
 from stanchion.harness_adapters.registry import adapter
+from stanchion.harness_adapters.without_model import Oracle
 from stanchion.protocol.admin import ProfileView
 from stanchion.protocol.launch import LaunchSpec, SandboxKind
 from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.launching.attempt_run import Launch, Watch, run_attempt
 from stanchion.runner.launching.brokers import Say, ensure_broker
+from stanchion.runner.launching.image_option import check_image, check_no_image, read_image
+from stanchion.runner.launching.image_users import read_passwd
 from stanchion.runner.launching.keepers import Keeper
 from stanchion.runner.launching.pieces import ReadyPieces, make_ready
 from stanchion.runner.launching.process_mode import (
@@ -85,12 +88,24 @@ async def prepare(request: Request, say: Say) -> Prepared:
 
 def read_runnable(request: Request) -> Task:
     """The task, with what the model of this request needs of it."""
-    task = read_task(request.task)
-    if request.options.account == REHEARSAL and not task.rehearsal_script.is_file():
+    options = request.options
+    harness = adapter(options.harness)
+    solving = harness.name == Oracle.name
+    task = read_task(request.task, image_given=options.image is not None, solving=solving)
+    if solving and not task.solution.is_file():
+        raise refuse(
+            "solution_missing",
+            field="--harness",
+            value=harness.name,
+            rule=f"it runs {task.solution}, which does not exist",
+            remedy="write the solution, or use another harness",
+        )
+    script_needed = options.account == REHEARSAL and harness.asks_model
+    if script_needed and not task.rehearsal_script.is_file():
         raise refuse(
             "rehearsal_missing",
             field="--model",
-            value=f"{request.options.account}/{request.options.model}",
+            value=f"{options.account}/{options.model}",
             rule=f"a rehearsal plays {task.rehearsal_script}, which does not exist",
             remedy="write the script, or use a model of another account",
         )
@@ -113,10 +128,14 @@ async def find_ground(request: Request, say: Say) -> Ground:
 def prepare_task(ground: Ground, task: Task, say: Say) -> Prepared:
     """The pieces on this host and the complete spec of one task."""
     options = ground.request.options
+    image = None if options.image is None else read_image(options.image)
     network = "none"
     if options.sandbox is SandboxKind.PROCESS:
         check_workdir(task.config.workdir)
         network = process_network()
+        check_no_image(options.image)
+    elif image is not None:
+        check_image(image)
     pieces = make_ready(
         ground.paths.cache_dir,
         base=task.config.base,
@@ -124,13 +143,17 @@ def prepare_task(ground: Ground, task: Task, say: Say) -> Prepared:
         say=say,
         is_root=os.geteuid() == 0,
         kind=options.sandbox,
+        image=None if image is None else image.folder,
     )
     pinned = Pinned(
         base_sha256=None if pieces.base is None else pieces.base.digest,
         harness_sha256=pieces.harness.digest,
         network=network,
+        passwd=None if pieces.base is None else read_passwd(pieces.base.path),
     )
     spec = resolve(task, options, ground.profile, ground.harness, pinned)
+    for field, note in task.config.notes.items():
+        say(f"note      {task.name}, {field}: {note}")
     return Prepared(
         ground.request, task, spec, pieces, ground.paths, ground.broker_pid, ground.private
     )
@@ -188,7 +211,8 @@ def launch_in(
     script: Path | None = None,
 ) -> Launch:
     """One attempt of what was prepared, with its place in the folder."""
-    rehearses = prepared.request.options.account == REHEARSAL
+    options = prepared.request.options
+    rehearses = options.account == REHEARSAL and adapter(options.harness).asks_model
     return Launch(
         task=prepared.task,
         spec=prepared.spec,
