@@ -7,17 +7,15 @@ that the other commands start fast.
 import asyncio
 import os
 import select
-import sys
 from pathlib import Path
-from typing import NoReturn
 
 import click
 import msgspec
 
 from stanchion.broker.auditing.command import audit
 from stanchion.broker.client.paths import StatePaths, runtime_dir
+from stanchion.broker.failures import BrokerFailedError
 from stanchion.protocol.admin import Health
-from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import RefusedError
 
 __all__ = ["audit", "broker"]
@@ -54,7 +52,7 @@ def serve(
     """Run the broker in the foreground."""
     from stanchion.broker.receipts.ledger import LedgerError
     from stanchion.broker.receipts.signing import KeyFileError
-    from stanchion.broker.serve import Settings, run
+    from stanchion.broker.serve import Settings, run, tell_why
 
     settings = Settings(
         paths=StatePaths.resolve(state_dir, os.environ),
@@ -66,9 +64,12 @@ def serve(
     try:
         run(settings)
     except RefusedError as error:
-        _fail(str(error), ExitCode.USAGE)
-    except (LedgerError, KeyFileError, OSError) as error:
-        _fail(str(error), ExitCode.FAILED)
+        tell_why(ready_fd, error.refusal)
+        raise
+    except OSError as error:
+        raise BrokerFailedError(f"{error.filename}: {error.strerror}") from error
+    except (LedgerError, KeyFileError) as error:
+        raise BrokerFailedError(str(error)) from error
 
 
 @broker.command()
@@ -98,7 +99,7 @@ def stop(state_dir: str | None) -> None:
         ended, _, _ = select.select([descriptor], [], [], STOP_WAIT_S)
         os.close(descriptor)
         if not ended:
-            _fail(f"broker {health.pid} did not end in {STOP_WAIT_S:.0f} s", ExitCode.FAILED)
+            raise BrokerFailedError(f"broker {health.pid} did not end in {STOP_WAIT_S:.0f} s")
     click.echo(f"broker {health.pid} ended")
 
 
@@ -112,7 +113,9 @@ def key(state_dir: str | None) -> None:
     try:
         click.echo(read_public_key(file))
     except (KeyFileError, OSError) as error:
-        _fail(f"{error}; a broker makes it at its first start", ExitCode.FAILED)
+        raise BrokerFailedError(
+            f"{error}; a broker makes it at its first start", next_command="stanchion broker serve"
+        ) from error
 
 
 def _default_runtime_dir() -> Path:
@@ -121,7 +124,7 @@ def _default_runtime_dir() -> Path:
 
 def _ask(paths: StatePaths, *, stop: bool) -> Health:
     """The health of the live broker, told to end if wanted."""
-    from stanchion.broker.client import BrokerClient, BrokerUnreachableError
+    from stanchion.broker.client import BrokerClient
 
     async def ask() -> Health:
         async with BrokerClient(paths.admin_socket) as client:
@@ -130,12 +133,4 @@ def _ask(paths: StatePaths, *, stop: bool) -> Health:
                 await client.stop()
             return health
 
-    try:
-        return asyncio.run(ask())
-    except BrokerUnreachableError as error:
-        _fail(str(error), ExitCode.BROKER_UNREACHABLE)
-
-
-def _fail(sentence: str, code: ExitCode) -> NoReturn:
-    click.echo(f"error: {sentence}", err=True)
-    sys.exit(code)
+    return asyncio.run(ask())

@@ -27,7 +27,9 @@ from stanchion.broker.client.paths import StatePaths
 from stanchion.broker.config import Config, built_in, read_config
 from stanchion.broker.receipts.ledger import Ledger
 from stanchion.broker.tasks import Tasks
-from stanchion.protocol.refusal import refuse
+from stanchion.protocol.admin import ErrorReply
+from stanchion.protocol.codec import encode_line
+from stanchion.protocol.refusal import Refusal, refuse
 
 _log = logging.getLogger("stanchion.broker")
 
@@ -107,6 +109,12 @@ def _bind_admin(paths: StatePaths) -> socket.socket:
     # The ledger's lock is held: a socket that is there belongs to a broker that is gone.
     paths.admin_socket.unlink(missing_ok=True)
     return bind_private(paths.admin_socket)
+
+
+def tell_why(ready_fd: int | None, refusal: Refusal) -> None:
+    """In place of the ready line: why there will be none."""
+    if ready_fd is not None:
+        os.write(ready_fd, encode_line(ErrorReply(error=refusal)))
 
 
 def _announce(settings: Settings) -> None:

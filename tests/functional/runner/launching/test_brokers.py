@@ -13,7 +13,7 @@ from stanchion.broker.client.config_file import ConfigFile, find_config
 from stanchion.protocol.admin import OpenRun, Rehearsal
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.refusal import RefusedError
-from stanchion.runner.launching.brokers import BrokerStartError, ensure_broker, live_broker
+from stanchion.runner.launching.brokers import ensure_broker, live_broker
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -85,10 +85,10 @@ async def test_one_with_open_runs_is_not_restarted(paths: StatePaths, tmp_path: 
     assert refused.value.refusal.id == "broker_config_differs"
 
 
-async def test_a_broken_configuration_is_a_usage_error_in_the_brokers_words(
+async def test_a_broken_configuration_is_refused_in_the_brokers_words(
     paths: StatePaths, tmp_path: Path
 ) -> None:
     broken = config(tmp_path, "version = 1\nsurprise = 2\n")
-    with pytest.raises(BrokerStartError, match="surprise") as failed:
+    with pytest.raises(RefusedError, match="surprise") as refused:
         await ensure_broker(paths, broken, print)
-    assert failed.value.usage
+    assert refused.value.refusal.id == "config_invalid"

@@ -2,13 +2,14 @@
 
 import json
 
+import click
 import pytest
 
 from stanchion.broker.client import BrokerUnreachableError
 from stanchion.images.errors import ImagesError
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import refuse
-from stanchion.runner.cli.failures import FailedCommand, translated
+from stanchion.runner.cli.failures import FailedCommand, failure_of, translated
 from stanchion.runner.launching.attempt_run import AttemptError
 from stanchion.runner.launching.brokers import BrokerStartError
 
@@ -44,8 +45,41 @@ def test_a_refusal_is_the_one_document_of_json(capsys: pytest.CaptureFixture[str
     failed.value.show()
     printed = capsys.readouterr()
 
-    assert json.loads(printed.out)["error"]["id"] == "limit_undeclared"
-    assert printed.err == "error: --x = '1': must not. Do not\n"
+    assert json.loads(printed.out)["error"] == {
+        "id": "limit_undeclared",
+        "field": "--x",
+        "value": "1",
+        "rule": "must not",
+        "remedy": "Do not",
+        "next": "stanchion limits ACCOUNT/MODEL",
+    }
+    assert printed.err.splitlines() == [
+        "error: --x = '1': must not. Do not",
+        "next:  stanchion limits ACCOUNT/MODEL",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "name", "command"),
+    [
+        (click.Abort(), "interrupted", None),
+        (ImagesError("no npm", fix="apt install npm"), "pieces", "apt install npm"),
+        (BrokerStartError("bad", usage=True), "config_invalid", "stanchion broker check"),
+        (PermissionError(13, "Permission denied", "/out"), "file_access", "stanchion doctor"),
+        (click.UsageError("two\nlines"), "usage", "stanchion --help"),
+        (click.ClickException("it failed"), "failed", "stanchion doctor"),
+    ],
+)
+def test_everything_has_a_row_and_a_next_command(
+    error: Exception, name: str, command: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = failure_of(error, as_json=True)
+    assert failed is not None
+    failed.show()
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)["error"]
+    assert (document["id"], document["next"]) == (name, command)
+    assert len(printed.err.splitlines()) == (1 if command is None else 2)
 
 
 def test_a_bug_is_not_dressed_up() -> None:

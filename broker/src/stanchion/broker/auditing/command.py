@@ -12,7 +12,13 @@ import click
 
 
 class _UsageError(click.ClickException):
+    """With the id of its row in the errors table."""
+
     exit_code = 2
+
+    def __init__(self, sentence: str, error_id: str = "usage") -> None:
+        super().__init__(sentence)
+        self.error_id = error_id
 
 
 @click.command
@@ -72,8 +78,12 @@ def audit(
         requirements = [parse_requirement(text) for text in demands]
         trusted_keys = _trusted_keys(key_files, state_dir)
         attempts = {found.path.resolve(): found for path in paths for found in find(path)}
-    except (RequirementError, KeyFileError, PathError) as error:
-        raise _UsageError(str(error)) from error
+    except RequirementError as error:
+        raise _UsageError(str(error), "requirement_invalid") from error
+    except KeyFileError as error:
+        raise _UsageError(str(error), "key_file_unusable") from error
+    except PathError as error:
+        raise _UsageError(str(error), "nothing_to_audit") from error
 
     def report(found: Found) -> Report:
         if found.data is None:

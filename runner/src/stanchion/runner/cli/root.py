@@ -5,31 +5,70 @@ nothing; a command of another distribution is loaded to be listed.
 """
 
 import importlib
+import sys
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 import click
 
 GROUP = "stanchion.commands"
 OWN = {
+    "attach": "stanchion.runner.cli.attach:attach",
+    "cancel": "stanchion.runner.cli.cancel:cancel",
     "demo": "stanchion.runner.cli.demo:demo",
     "doctor": "stanchion.runner.cli.doctor:doctor",
+    "logs": "stanchion.runner.cli.logs:logs",
+    "ps": "stanchion.runner.cli.ps:ps",
+    "rerun": "stanchion.runner.cli.rerun:rerun",
     "run": "stanchion.runner.cli.run:run",
     "show": "stanchion.runner.cli.show:show",
+    "smoke": "stanchion.runner.cli.smoke:smoke",
+    "vitals": "stanchion.runner.cli.vitals:vitals",
 }
 SHORT_HELP = {
+    "attach": "Watch a running attempt again.",
     "audit": "Verify receipts offline.",
     "broker": "The host daemon that holds the provider keys.",
+    "cancel": "Cancel a running attempt.",
     "demo": "Everything on this machine, no key needed.",
     "doctor": "What this host can do, and the command for each missing thing.",
     "images": "The pieces that sandboxes are put together from.",
+    "logs": "What an agent said and did.",
+    "ps": "The attempts of this broker.",
     "rehearse": "A scripted model provider on loopback.",
+    "rerun": "Another attempt of the same frozen spec.",
     "run": "Run a task with a coding-agent harness and grade it.",
-    "show": "Show the result of an attempt.",
+    "show": "How an attempt ended, or stands.",
+    "smoke": "Two tasks: what of effort, limit and reasoning reached the wire.",
+    "vitals": "Where attempts are and what they use.",
 }
 
 
 class Root(click.Group):
-    """Commands by name, imported when they are called."""
+    """Commands by name, imported when they are called. Its failures are the errors table's."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002 - click's own
+        **extra: Any,
+    ) -> Any:
+        """Ends the process with the command's exit code, whoever's command it is."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode:
+            return super().main(arguments, prog_name, complete_var, False, **extra)
+        try:
+            code = super().main(arguments, prog_name, complete_var, False, **extra)
+        except click.Abort as aborted:
+            code = _show(aborted, arguments)
+        except Exception as error:
+            code = _show(error, arguments)
+            if code is None:
+                raise
+        sys.exit(code if isinstance(code, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
         return sorted({*OWN, *_entries()})
@@ -59,6 +98,17 @@ class Root(click.Group):
             return SHORT_HELP[name]
         command = self.get_command(ctx, name)
         return command.get_short_help_str() if command else ""
+
+
+def _show(error: Exception, arguments: list[str]) -> int | None:
+    """Show a failure; its exit code, or None where it is a bug."""
+    from stanchion.runner.cli.failures import failure_of
+
+    failed = failure_of(error, as_json="--json" in arguments)
+    if failed is None:
+        return None
+    failed.show()
+    return failed.exit_code
 
 
 def _entries() -> dict[str, EntryPoint]:

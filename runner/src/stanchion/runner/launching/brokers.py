@@ -15,15 +15,17 @@ import psutil
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
 from stanchion.broker.client.config_file import ConfigFile
-from stanchion.protocol.admin import Health
+from stanchion.protocol.admin import ErrorReply, Health
+from stanchion.protocol.codec import CodecError, decode
 from stanchion.protocol.exit_codes import ExitCode
-from stanchion.protocol.refusal import refuse
+from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.runner.host.detached import EXTRA_FD, exit_code, reader_of, spawn_detached
 
 START_S = 30.0
 STOP_S = 15.0
+OTHER_S, LOOK_S = 10.0, 0.1
 LAST_LINES = 5
-READY_LINE_BYTES = 4096
+READY_LINE_BYTES = 16384
 
 Say = Callable[[str], None]
 
@@ -80,6 +82,15 @@ async def _health(paths: StatePaths) -> Health | None:
         return None
 
 
+async def _other(paths: StatePaths) -> Health | None:
+    """A broker that holds the state folder already, once it listens."""
+    for _ in range(int(OTHER_S / LOOK_S)):
+        if (health := await _health(paths)) is not None:
+            return health
+        await asyncio.sleep(LOOK_S)
+    return None
+
+
 async def _start(paths: StatePaths, config: ConfigFile | None) -> Health:
     paths.broker_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     log_file = paths.broker_dir / "broker.log"
@@ -103,9 +114,16 @@ async def _start(paths: StatePaths, config: ConfigFile | None) -> Health:
     finally:
         for descriptor in (log, its_ready, nothing):
             os.close(descriptor)
-    code = await _until_ready(pid, ready)
+    refused, code = None, None
+    try:
+        code = await _until_ready(pid, ready)
+    except RefusedError as error:
+        refused = error
     # Another command may have started one at the same moment; then that one answers.
-    health = await _health(paths)
+    waits = refused is not None and refused.refusal.id == "broker_running"
+    health = await (_other(paths) if waits else _health(paths))
+    if health is None and refused is not None:
+        raise refused
     if health is None:
         words = await asyncio.to_thread(_last_words, log_file, written_before)
         how = "does not answer" if code is None else f"ended with {code} before it was ready"
@@ -117,14 +135,24 @@ async def _start(paths: StatePaths, config: ConfigFile | None) -> Health:
 
 
 async def _until_ready(pid: int, ready: int) -> int | None:
-    """Its exit code where it ended instead of getting ready."""
+    """Its exit code where it ended instead of getting ready; RefusedError where it says why."""
     reader = await reader_of(ready, limit_bytes=READY_LINE_BYTES)
     try:
-        if await asyncio.wait_for(reader.readline(), START_S):
+        if line := await asyncio.wait_for(reader.readline(), START_S):
+            await _check_said(line, pid)
             return None
     except TimeoutError:
         os.kill(pid, signal.SIGKILL)
     return await exit_code(pid)
+
+
+async def _check_said(line: bytes, pid: int) -> None:
+    try:
+        refusal = decode(line, ErrorReply).error
+    except CodecError:
+        return  # it is ready
+    await exit_code(pid)
+    raise RefusedError(refusal)
 
 
 def _last_words(log_file: Path, start: int) -> str:
