@@ -130,6 +130,19 @@ def test_one_that_was_refused_is_left_for_another_day() -> None:
     )
 
 
+def test_what_an_operator_stopped_is_repeated_by_the_next_process() -> None:
+    stopped = an("a", 1, retry=Retry.NEVER)
+
+    assert plan(stopped, again=[("a", 1)]).actions[0] == Start("a", 3, retry_of=1)
+    failed = an("a", 3, retry=Retry.NOW, retry_of=1)
+    assert plan(stopped, failed, again=[("a", 1)]).actions[0] == Start("a", 4, retry_of=3)
+    assert plan(an("a", 1, scored=True), again=[("a", 1)]).actions[0] == Start("b", 1)
+
+
+def test_one_that_cannot_be_explained_now_waits_for_another_day() -> None:
+    assert plan(an("a", 1, State.LOST), given_up=[("a", 1)]).actions[0] == Start("b", 1)
+
+
 def test_the_newest_of_each_chain_counts() -> None:
     seen = [an("a", 1), an("a", 3, retry_of=1), an("b", 1)]
 

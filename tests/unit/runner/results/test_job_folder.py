@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.results import a_result
 
-from stanchion.protocol.codec import decode
+from stanchion.protocol.codec import decode, encode_line
 from stanchion.protocol.outcome import EndReason
 from stanchion.protocol.refusal import RefusedError
 from stanchion.protocol.result import AttemptResult
@@ -44,6 +44,28 @@ def test_attempts_are_written_as_they_end(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["coverage"] == 0.5
     assert "coverage" in (tmp_path / "out" / "summary.txt").read_text()
     assert not list((tmp_path / "out").rglob(".*.new"))
+
+
+def test_lines_that_a_crash_tore_or_lost_are_mended(tmp_path: Path) -> None:
+    folder = JobFolder.create(tmp_path / "out", a_job())
+    first, second, third = (a_result(attempt=number) for number in (1, 2, 3))
+    folder.append(second)
+    with (folder.path / "results.jsonl").open("ab") as file:
+        file.write(encode_line(first)[:20])
+
+    folder.mend_lines([first, second, third])
+
+    lines = (folder.path / "results.jsonl").read_bytes().splitlines()
+    assert [decode(line, AttemptResult).attempt for line in lines] == [2, 1, 3]
+    before = (folder.path / "results.jsonl").stat()
+    folder.mend_lines([first, second, third])
+    assert (folder.path / "results.jsonl").stat() == before
+
+
+def test_a_folder_that_was_begun_is_used_again(tmp_path: Path) -> None:
+    folder = JobFolder.create(tmp_path / "out", a_job())
+
+    assert folder.attempt("hello", 1) == folder.attempt("hello", 1)
 
 
 def test_a_result_is_read_from_its_file_or_its_folder(tmp_path: Path) -> None:

@@ -108,7 +108,12 @@ class Session:
     busy: Collection[Action] = ()
     """What it is doing: attempts that are being started, watched or explained."""
     given_up: Collection[Key] = ()
-    """Attempts that could not be started and are not to be tried again here."""
+    """Attempts that could not be started or explained and are not to be tried again here."""
+    given_up_tasks: Collection[str] = ()
+    """Tasks whose launch itself was refused."""
+    again: Collection[Key] = ()
+    """Attempts of an earlier process that an operator stopped, or an account that has been mended
+    since: repeated whatever their own advice is."""
     stopped: bool = False
     """Nothing new is to start; what runs is still watched to its end."""
 
@@ -156,17 +161,19 @@ def make_plan(wanted: Wanted, seen: Sequence[Seen], session: Session, *, now_ms:
     unfinished: list[Key] = []
     numbers = _NextNumbers(wanted, seen)
     for slot in _slots(wanted, seen):
-        if _is_final(slot, wanted):
+        if _is_final(slot, wanted, session.again):
             continue
         unfinished.append(slot.key)
         if slot.key in busy:
             continue
         if slot.state is State.RUNNING:
             rescue.append(Attach(*slot.key))
+        elif slot.key in session.given_up:
+            continue
         elif slot.state is State.LOST:
             rescue.append(Explain(*slot.key))
-        elif not session.stopped and slot.key not in session.given_up:
-            due_ms = _due_ms(slot, wanted)
+        elif not session.stopped and slot.task not in session.given_up_tasks:
+            due_ms = _due_ms(slot, wanted, session.again)
             if due_ms > now_ms:
                 waits.append(due_ms)
             else:
@@ -213,16 +220,21 @@ def _slots(wanted: Wanted, seen: Sequence[Seen]) -> list[_Slot]:
     return slots
 
 
-def _is_final(slot: _Slot, wanted: Wanted) -> bool:
+def _is_final(slot: _Slot, wanted: Wanted, again: Collection[Key]) -> bool:
     last = slot.last
     if last is None or last.state is not State.ENDED:
         return False
-    return last.scored or last.retry is Retry.NEVER or len(slot.chain) > wanted.retries
+    if last.scored or last.key in again:
+        return last.scored
+    tries = sum(one.key not in again for one in slot.chain)
+    return last.retry is Retry.NEVER or tries > wanted.retries
 
 
-def _due_ms(slot: _Slot, wanted: Wanted) -> int:
+def _due_ms(slot: _Slot, wanted: Wanted, again: Collection[Key]) -> int:
     last = slot.last
-    if last is None or last.state is not State.ENDED or last.retry is not Retry.AFTER_BACKOFF:
+    if last is None or last.state is not State.ENDED or last.key in again:
+        return 0
+    if last.retry is not Retry.AFTER_BACKOFF:
         return 0
     step = min(len(slot.chain), len(wanted.backoff_ms)) - 1
     return (last.ended_at_ms or 0) + wanted.backoff_ms[step]

@@ -6,12 +6,13 @@ broker.
 
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from stanchion.protocol.codec import decode, encode_line
+from stanchion.protocol.codec import CodecError, decode, encode_line
 from stanchion.protocol.refusal import refuse
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.results.summary import Summary, summarise, summary_text
@@ -54,7 +55,7 @@ class JobFolder:
     path: Path
 
     @classmethod
-    def create(cls, path: Path, job: Job) -> "JobFolder":
+    def create(cls, path: Path, job: msgspec.Struct) -> "JobFolder":
         """A fresh one; RefusedError where results are already there."""
         path = path.absolute()
         if (path / JOB).exists() or (path.is_dir() and any(path.iterdir())):
@@ -70,19 +71,37 @@ class JobFolder:
         return cls(path)
 
     def attempt(self, name: str, number: int) -> Path:
-        """The new folder of one attempt."""
+        """The folder of one attempt; one that was begun and never got an order is used again."""
         folder = self.path / ATTEMPTS / f"{name}__{number}"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         return folder
 
     def add(self, result: AttemptResult) -> Summary:
-        """One more attempt has ended; the summary so far."""
-        with (self.path / RESULTS).open("ab") as file:
-            file.write(encode_line(result))
+        """One more attempt has ended; the summary so far, of a folder without a plan."""
+        self.append(result)
         summary = summarise(read_results(self.path))
-        write_json(self.path / SUMMARY, summary)
-        (self.path / SUMMARY_TEXT).write_text(summary_text(summary), encoding="utf-8")
+        self.write_summary(summary)
         return summary
+
+    def append(self, result: AttemptResult) -> None:
+        """Its line in `results.jsonl`, whole."""
+        with (self.path / RESULTS).open("ab", buffering=0) as file:
+            file.write(encode_line(result))
+
+    def mend_lines(self, results: Sequence[AttemptResult]) -> None:
+        """After a crash: a line for each of these results, those that are there in their order."""
+        file = self.path / RESULTS
+        lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
+        wanted = {(result.run, result.attempt): result for result in results}
+        kept = [line for line in lines if _is_of(line, wanted)]
+        kept += [encode_line(result) for result in wanted.values()]
+        if kept != lines:
+            write_whole(file, b"".join(kept))
+
+    def write_summary(self, summary: Summary) -> None:
+        """Both forms of it, each whole."""
+        write_json(self.path / SUMMARY, summary)
+        write_whole(self.path / SUMMARY_TEXT, summary_text(summary).encode())
 
     def discard(self) -> None:
         """Take it back where nothing was started: the same command must work once it is mended."""
@@ -137,9 +156,24 @@ def _attempt_key(result: Path) -> tuple[str, int]:
     return name, int(number) if number.isdecimal() else 0
 
 
+def _is_of(line: bytes, wanted: dict[tuple[str, int], AttemptResult]) -> bool:
+    """Whether it is a whole line of one of these, which is then no longer wanted."""
+    if not line.endswith(b"\n"):
+        return False
+    try:
+        result = decode(line, AttemptResult)
+    except CodecError:
+        return False
+    return wanted.pop((result.run, result.attempt), None) is not None
+
+
 def write_json(path: Path, document: object) -> None:
     """The document, indented for people; whole or not at all."""
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    write_whole(path, msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """The file, whole or not at all."""
     unfinished = path.with_name(f".{path.name}.new")
-    unfinished.write_bytes(text)
+    unfinished.write_bytes(content)
     unfinished.replace(path)
