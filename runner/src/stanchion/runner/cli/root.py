@@ -24,6 +24,7 @@ OWN = {
     "run": "stanchion.runner.cli.run:run",
     "show": "stanchion.runner.cli.show:show",
     "smoke": "stanchion.runner.cli.smoke:smoke",
+    "task": "stanchion.runner.cli.task:task",
     "vitals": "stanchion.runner.cli.vitals:vitals",
 }
 SHORT_HELP = {
@@ -41,6 +42,7 @@ SHORT_HELP = {
     "run": "Run a task with a coding-agent harness and grade it.",
     "show": "How an attempt ended, or stands.",
     "smoke": "Two tasks: what of effort, limit and reasoning reached the wire.",
+    "task": "Tasks of your own: check them, start a new one.",
     "vitals": "Where attempts are and what they use.",
 }
 
