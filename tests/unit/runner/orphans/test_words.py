@@ -26,9 +26,11 @@ UNKNOWN = Trace(
 
 def test_what_is_proved_comes_first_with_run_and_age() -> None:
     assert found_lines([UNKNOWN, DEAD]) == [
-        "ORPHAN   scratch    bbbbbbbbbbbb.1 (hello, begun 1 h 05 min ago)  /s/2: "
-        "its keeper (pid 7) is gone",
-        "unknown  cgroup     -  /cg/3: nobody here knows it",
+        (
+            "ORPHAN   scratch    bbbbbbbbbbbb.1 (hello, begun 1 h 05 min ago)  /s/2: "
+            "its keeper (pid 7) is gone"
+        ),
+        "unknown  cgroup     1, as /cg/3: nobody here knows it; left alone",
     ]
 
 

@@ -10,6 +10,7 @@ from tests.fakes.receipts import (
 )
 
 from stanchion.protocol.evidence import HostFacts
+from stanchion.protocol.exchange import Answered, ExchangeResult
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, HostRecorded
 from stanchion.runner.results.wire_picture import picture
 
@@ -53,3 +54,13 @@ def test_lines_of_a_later_version_are_counted_and_passed_over() -> None:
 
 def test_nothing_is_nothing() -> None:
     assert (picture(b"").records, picture(b"").launch) == (0, None)
+
+
+def test_what_we_cut_off_is_no_failure_of_the_providers() -> None:
+    writing = honest(exchanges=1)
+    writing.add(ExchangeStart, **exchange_start(2))
+    revoked = Answered(result=ExchangeResult.REVOKED)
+    writing.add(ExchangeEnd, **{**exchange_end(2), "answered": revoked})
+    found = picture(writing.bundle())
+
+    assert (found.ended, found.completed, found.last) == (2, 1, [])

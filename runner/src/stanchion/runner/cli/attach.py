@@ -12,7 +12,6 @@ from stanchion.runner.cli.options import state_paths
 
 if TYPE_CHECKING:
     from stanchion.broker.client import StatePaths
-    from stanchion.protocol.result import AttemptResult
     from stanchion.runner.live.targets import Target
 
 
@@ -74,7 +73,7 @@ async def _watch_one(target: "Target", paths: "StatePaths", *, rejoin: str) -> i
     if result is None:
         click.echo(f"{target.id} has ended; see stanchion show {target.id}")
         return ExitCode.FAILED
-    _print(result)
+    _print(target)
     return exit_code(result, interrupts.code)
 
 
@@ -112,7 +111,8 @@ async def _watch_several(targets: "list[Target]", paths: "StatePaths", folder: P
     return max(codes, default=ExitCode.OK)
 
 
-def _print(result: "AttemptResult") -> None:
-    from stanchion.runner.results.result_text import result_text
+def _print(target: "Target") -> None:
+    from stanchion.runner.live.show_sources import from_path, text_of
 
-    click.echo(result_text(result))
+    assert target.note is not None, "there is a result"
+    click.echo(text_of(from_path(Path(target.note.result_folder))))

@@ -16,7 +16,7 @@ def doctor_orphans(*, fix: bool, as_json: bool, state_dir: str | None) -> ExitCo
     from stanchion.runner.cli.failures import translated
     from stanchion.runner.orphans.looking import Places, look
     from stanchion.runner.orphans.removing import remove_all
-    from stanchion.runner.orphans.words import found_lines, removed_lines
+    from stanchion.runner.orphans.words import found_lines, removed_lines, unknown_lines
 
     places = Places(state_paths(state_dir), runtime_dir(os.environ))
     with translated(as_json=as_json):
@@ -31,7 +31,6 @@ def doctor_orphans(*, fix: bool, as_json: bool, state_dir: str | None) -> ExitCo
     if as_json:
         click.echo(encode(done))
     else:
-        unknown = [trace for trace in found if not trace.proven]
-        lines = [*removed_lines(done), *(found_lines(unknown) if unknown else [])]
+        lines = [*removed_lines(done), *unknown_lines(found)]
         click.echo("\n".join(lines or ["no orphans"]))
     return ExitCode.OK if all(one.done for one in done) else ExitCode.FAILED

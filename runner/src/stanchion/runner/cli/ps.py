@@ -19,13 +19,11 @@ RECENT = 20
 @state_dir_option
 def ps(*, show_all: bool, quiet: bool, as_json: bool, state_dir: str | None) -> None:
     """List the attempts of this broker: all open ones and the last 20 that ended."""
-    from rich.console import Console
-
     from stanchion.broker.client import BrokerClient
     from stanchion.protocol.admin import RunView
     from stanchion.protocol.codec import encode
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.live.tables import runs_table
+    from stanchion.runner.live.tables import runs_table, table_console
 
     async def ask() -> list[RunView]:
         async with BrokerClient(state_paths(state_dir).admin_socket) as broker:
@@ -43,4 +41,4 @@ def ps(*, show_all: bool, quiet: bool, as_json: bool, state_dir: str | None) -> 
     elif not chosen:
         click.echo("no attempts", err=True)
     else:
-        Console(soft_wrap=True).print(runs_table(chosen, now_ms=time.time_ns() // 1_000_000))
+        table_console().print(runs_table(chosen, now_ms=time.time_ns() // 1_000_000))

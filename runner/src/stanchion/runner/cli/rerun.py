@@ -51,15 +51,15 @@ async def _rerun(
     from stanchion.protocol.codec import encode
     from stanchion.runner.cli.run import exit_code
     from stanchion.runner.launching.again import prepare_again, read_terms
-    from stanchion.runner.results.result_text import result_text
+    from stanchion.runner.live.show_sources import from_path, text_of
     from stanchion.runner.screen.live_view import LiveView
 
     terms = read_terms(await _attempt_folder(run, paths))
     view = LiveView(Console(stderr=True), lines=not as_json, spinner=not as_json)
     with view:
         again = await prepare_again(terms, paths, config, view.say)
-        result, stopped = await _attempt(again, folder, view)
-    click.echo(encode(result) if as_json else result_text(result))
+        result, stopped, where = await _attempt(again, folder, view)
+    click.echo(encode(result) if as_json else text_of(from_path(where)))
     return exit_code(result, stopped)
 
 
@@ -75,7 +75,7 @@ async def _attempt_folder(run: str, paths: "StatePaths") -> Path:
 
 async def _attempt(
     again: "Again", folder: Path | None, view: "LiveView"
-) -> "tuple[AttemptResult, ExitCode | None]":
+) -> "tuple[AttemptResult, ExitCode | None, Path]":
     from stanchion.runner.keeper.notes import read_attempt_file
     from stanchion.runner.launching.again import RerunJob, other_account
     from stanchion.runner.launching.interrupts import cancelling
@@ -112,4 +112,4 @@ async def _attempt(
     frozen = read_attempt_file(launch.result_folder)
     if frozen is not None and (other := other_account(terms.launch.account, frozen.launch.account)):
         view.say(f"warning   {other}")
-    return result, interrupts.code
+    return result, interrupts.code, launch.result_folder

@@ -26,7 +26,7 @@ def show(run: str, *, as_json: bool, state_dir: str | None) -> None:
     """
     from stanchion.protocol.codec import encode
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.results.result_text import result_text
+    from stanchion.runner.live.show_sources import text_of
 
     with translated(as_json=as_json):
         found = _found(run, state_dir)
@@ -34,8 +34,7 @@ def show(run: str, *, as_json: bool, state_dir: str | None) -> None:
         documents = [one.result for one in found]
         click.echo(encode(documents[0] if len(documents) == 1 else documents))
     else:
-        blocks = [result_text(one.result, one.wire, where=one.where) for one in found]
-        click.echo("\n\n".join(blocks))
+        click.echo(text_of(found))
 
 
 def _found(run: str, state_dir: str | None) -> "list[Shown]":

@@ -31,13 +31,13 @@ def vitals(run: str | None, *, watch: bool, as_json: bool, state_dir: str | None
 
     With --watch and --json: a JSON line for each attempt whenever something was heard of it.
     """
-    from rich.console import Console
-
     from stanchion.runner.cli.failures import translated
+    from stanchion.runner.live.tables import table_console
 
     with translated(as_json=as_json):
-        console = Console(soft_wrap=True)
-        asyncio.run(_vitals(run, console, watch=watch, as_json=as_json, state_dir=state_dir))
+        asyncio.run(
+            _vitals(run, table_console(), watch=watch, as_json=as_json, state_dir=state_dir)
+        )
 
 
 async def _vitals(

@@ -11,9 +11,12 @@ import tty
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 STANDARD = (0, 1, 2)
+LOCAL_MODES = 3
+"""Place of the local modes in what tcgetattr returns."""
+Modes = list[Any]
 
 
 class Terminal:
@@ -21,7 +24,8 @@ class Terminal:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._before: list[int | list[bytes | int]] | None = None
+        self._at_first: Modes | None = None
+        self._before: Modes | None = None
         self._ours = [number for number in STANDARD if os.isatty(number)]
 
     @classmethod
@@ -32,6 +36,11 @@ class Terminal:
         return cls(0)
 
     def __enter__(self) -> Self:
+        with suppress(termios.error):
+            self._at_first = termios.tcgetattr(self._descriptor)
+            quiet = termios.tcgetattr(self._descriptor)
+            quiet[LOCAL_MODES] &= ~termios.ECHOCTL  # a "^C" would displace what is drawn
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, quiet)
         return self
 
     def __exit__(
@@ -41,6 +50,9 @@ class Terminal:
         traceback: TracebackType | None,
     ) -> None:
         self._restore()
+        if self._at_first is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._at_first)
 
     def ask(self, answer: Callable[[str], None]) -> None:
         """Call with the next key that is pressed."""

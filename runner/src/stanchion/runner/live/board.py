@@ -52,6 +52,8 @@ class Board:
     vitals_at_ms: int | None = None
     progress_at_ms: int | None = None
     """When the harness last saved a step that counts."""
+    steps: int = 0
+    """Saved, and counting as progress."""
     requests: int = 0
     responses: int = 0
     """Completed, with content."""
@@ -82,6 +84,7 @@ class Board:
             case VitalsSampled(vitals=vitals):
                 self.vitals, self.vitals_at_ms = vitals, at_ms
             case StepSaved(counts=True):
+                self.steps += 1
                 self.progress_at_ms = at_ms
             case TranscriptChanged(item=item):
                 self.tail.extend(self._reader.read(item))
@@ -94,6 +97,11 @@ class Board:
 
     def _stage(self, event: StageChanged, at_ms: int) -> None:
         known = self.stages.pop(event.stage, None)  # the newest comes last
+        starting = self.stages.get(Stage.SANDBOX)
+        if event.stage is Stage.LOAD and starting and starting.state is StageState.STARTED:
+            # Its own end is not told of: what runs inside is up.
+            took = max(0, at_ms - starting.since_ms)
+            self.stages[Stage.SANDBOX] = StageSeen(StageState.COMPLETE, starting.since_ms, took)
         since_ms = at_ms if known is None else known.since_ms
         self.stages[event.stage] = StageSeen(event.state, since_ms, event.duration_ms)
         if event.state is StageState.FAILED:

@@ -85,11 +85,10 @@ def stages_line(board: Board, now_ms: int) -> Text:
 
 def progress_line(board: Board, now_ms: int) -> str:
     """How long ago it moved on and last showed life."""
-    steps = board.vitals.steps if board.vitals else None
     parts = [
-        f"last {_ago(board.progress_age_ms(now_ms))}",
+        _ago(board.progress_age_ms(now_ms)),
         f"life {_ago(board.liveness_age_ms(now_ms))}",
-        f"{count(steps)} steps",
+        f"{board.steps} steps",
     ]
     if board.held:
         parts.append("WAITING: the broker holds a request")

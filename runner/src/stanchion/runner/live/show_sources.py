@@ -1,6 +1,7 @@
 """A result with its receipts, from a folder or from the broker, ready to be shown."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from stanchion.runner.live.following import read_events
 from stanchion.runner.live.targets import find_target
 from stanchion.runner.live.view_document import shown
 from stanchion.runner.results.job_folder import RESULT, read_results, result_files
+from stanchion.runner.results.result_text import result_text
 from stanchion.runner.results.wire_picture import WirePicture, picture
 
 BUNDLE = "receipts.bundle"
@@ -81,3 +83,8 @@ async def from_run(name: str, paths: StatePaths) -> Shown:
             moments, board = Moments(), Board()  # the events are not kept any more
     now_ms = time.time_ns() // 1_000_000
     return Shown(shown(target.view, moments, wire, board, now_ms=now_ms), wire)
+
+
+def text_of(found: Sequence[Shown]) -> str:
+    """For people."""
+    return "\n\n".join(result_text(one.result, one.wire, where=one.where) for one in found)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.console import Console
 from rich.table import Table
 
 from stanchion.protocol.admin import RunView
@@ -11,13 +12,22 @@ from stanchion.runner.live.amounts import UNKNOWN, count, duration, size
 from stanchion.runner.live.plain_text import one_line
 
 NAME_WIDTH = 32
+ID_WIDTH = 14
+OFF_TERMINAL_WIDTH = 1000
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(column, no_wrap=True)
+        width = ID_WIDTH if column == "RUN" else None  # where room is short, ids stay whole
+        table.add_column(column, no_wrap=True, min_width=width)
     return table
+
+
+def table_console() -> Console:
+    """Standard output; off a terminal no row is ever cut."""
+    console = Console()
+    return console if console.is_terminal else Console(width=OFF_TERMINAL_WIDTH)
 
 
 def runs_table(views: Sequence[RunView], *, now_ms: int) -> Table:

@@ -13,7 +13,7 @@ import msgspec
 from stanchion.protocol.admin import RunView
 from stanchion.runner.keeper.notes import Note
 
-NOT_OURS = "no keeper of this state folder is known: another launcher's, or another state folder's"
+NOT_OURS = "of no keeper of this state folder, maybe another's"
 
 
 class TraceKind(StrEnum):

@@ -22,6 +22,10 @@ from stanchion.protocol.receipt import (
     RunStarted,
 )
 
+CUT_OFF = frozenset(
+    {ExchangeResult.CLIENT_GONE, ExchangeResult.REVOKED, ExchangeResult.INTERRUPTED}
+)
+"""Ended from our side: no failure of the provider's."""
 _records = msgspec.json.Decoder(Record)
 
 
@@ -101,6 +105,8 @@ def _count_answer(found: WirePicture, answered: Answered) -> None:
     found.ended += 1
     usage = answered.usage
     found.usage_known += usage is not None and usage.output_tokens is not None
+    if answered.result in CUT_OFF:
+        return
     if answered.result is not ExchangeResult.COMPLETED:
         found.last.append(answered)
         return
