@@ -205,5 +205,5 @@ class Pacer:
 def _delay_ms(failure: Failure, failures: int, jitter: float) -> int:
     if failure.retry_after_ms is not None:
         return max(failure.retry_after_ms, SHORTEST_HOLD_MS)
-    whole_ms = min(FIRST_BACKOFF_MS * 2 ** min(failures - 1, 16), LONGEST_BACKOFF_MS)
+    whole_ms = min(FIRST_BACKOFF_MS * (1 << min(failures - 1, 16)), LONGEST_BACKOFF_MS)
     return round(whole_ms / 2 + whole_ms / 2 * jitter)
