@@ -7,7 +7,15 @@ from fakes.results import a_result
 from stanchion.protocol.evidence import Answer, AnswerState
 from stanchion.protocol.outcome import EndReason, Grade
 from stanchion.protocol.result import AttemptResult
-from stanchion.runner.checking.judging import Checked, Report, judge, last_line, line, refused
+from stanchion.runner.checking.judging import (
+    Checked,
+    Report,
+    judge,
+    last_line,
+    line,
+    refused,
+    without_folders,
+)
 
 
 def ended(reward: float | None, grade: Grade = Grade.GRADED, **changes: Any) -> AttemptResult:
@@ -83,3 +91,11 @@ def test_the_last_line_counts() -> None:
     both = Report(tasks=(right, wrong), ok=False, folder="/kept")
     assert last_line(both) == "task check: 2 tasks, 1 right · attempts kept in /kept"
     assert last_line(Report(tasks=(right,), ok=True, folder=None)) == "task check: 1 task, 1 right"
+
+
+def test_folders_that_were_removed_are_not_named() -> None:
+    checked = without_folders(judged(ended(1.0), ended(0.0)))
+    assert checked.solution is not None
+    assert checked.nothing is not None
+    assert (checked.solution.folder, checked.nothing.folder) == (None, None)
+    assert without_folders(refused("t", "why")) == refused("t", "why")

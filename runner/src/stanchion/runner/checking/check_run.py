@@ -15,7 +15,7 @@ from stanchion.harness_adapters.without_model import Noop, Oracle
 from stanchion.images.errors import ImagesError
 from stanchion.protocol.refusal import RefusedError
 from stanchion.protocol.result import AttemptResult
-from stanchion.runner.checking.judging import Checked, Report, judge, refused
+from stanchion.runner.checking.judging import Checked, Report, judge, refused, without_folders
 from stanchion.runner.launching.attempt_run import AttemptError, Watch, run_attempt
 from stanchion.runner.launching.brokers import Say
 from stanchion.runner.launching.interrupts import cancelling
@@ -75,7 +75,9 @@ async def check(
         kept = request.folder is not None or not right
         if not kept:
             shutil.rmtree(place, ignore_errors=True)
-    return Report(tasks=tuple(done), ok=right, folder=str(place) if kept else None)
+    if kept:
+        return Report(tasks=tuple(done), ok=right, folder=str(place))
+    return Report(tasks=tuple(without_folders(checked) for checked in done), ok=True, folder=None)
 
 
 def name_of(task: Path) -> str:

@@ -97,6 +97,15 @@ def refused(task: str, why: str) -> Checked:
     )
 
 
+def without_folders(checked: Checked) -> Checked:
+    """The same, where the attempts' files were not kept."""
+    solution, nothing = (
+        attempt and msgspec.structs.replace(attempt, folder=None)
+        for attempt in (checked.solution, checked.nothing)
+    )
+    return msgspec.structs.replace(checked, solution=solution, nothing=nothing)
+
+
 def _earned(result: AttemptResult) -> float | None:
     graded = result.grade is Grade.GRADED and result.reward
     return headline(result.reward) if graded and result.reward else None

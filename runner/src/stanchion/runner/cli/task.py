@@ -24,7 +24,7 @@ def task() -> None:
     nargs=-1,
     required=True,
     metavar="TASK…",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path, exists=True),
 )
 @click.option("-o", "folder", type=click.Path(path_type=Path), help="Keep the attempts here.")
 @click.option("--image", metavar="DIR[@sha256:…]", help="An unpacked root file system to run in.")
@@ -59,16 +59,20 @@ def check(
     from stanchion.runner.checking.check_run import CheckRequest, options_of
     from stanchion.runner.cli.failures import translated
     from stanchion.runner.launching.resolve import Options
+    from stanchion.runner.tasks.folders import task_folders
 
     options = Options(harness="", account="", model="", sandbox=SandboxKind(sandbox), image=image)
-    request = CheckRequest(
-        tasks=tasks,
-        options=options_of("oracle", options),
-        config=config,
-        state_dir=state_dir,
-        folder=folder,
-    )
     with translated(as_json=as_json):
+        folders, files = task_folders(tasks)
+        for file in files:
+            click.echo(f"{file} is a file, no task: passed over", err=True)
+        request = CheckRequest(
+            tasks=tuple(folders),
+            options=options_of("oracle", options),
+            config=config,
+            state_dir=state_dir,
+            folder=folder,
+        )
         report, code = _check(request, as_json=as_json)
     if report is not None:
         _print_end(report, as_json=as_json)
