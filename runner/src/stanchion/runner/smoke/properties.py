@@ -25,9 +25,9 @@ class Property(StrEnum):
     """What must hold of every main request and its response."""
 
     EFFORT = "effort"
-    LIMIT = "output limit"
+    LIMIT = "output_limit"
     REASONING = "reasoning"
-    LENGTH = "no length stop"
+    LENGTH = "no_length_stop"
 
 
 class SeenOnWire(msgspec.Struct, frozen=True, kw_only=True):

@@ -69,7 +69,8 @@ def report_lines(found: SmokeReport) -> list[str]:
             f"receipts {task.verdict} · {task.bundle}"
         )
     for name in Property:
-        lines.append(f"{name.value:<16} {found.properties[name].value}")
+        words = name.value.replace("_", " ")
+        lines.append(f"{words:<16} {found.properties[name].value}")
         lines += [
             f"  {task.task:<16} {finding.holds.value}: {finding.why}"
             for task in found.tasks
