@@ -35,6 +35,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     options: Options
     profile: str | None = None
     config: str | None = None
+    concurrency: int | None = None
+    """Attempts at a time; null = as many as this host has CPUs."""
+    retries: int = 0
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,6 +26,9 @@ from stanchion.runner.jobs.plan import (
 )
 from stanchion.runner.jobs.trip import Trip, trip_of_refusal
 
+THIS_ATTEMPT_ONLY = frozenset({"attempt_exists"})
+"""Refusals that say nothing about other attempts of the same launch."""
+
 
 @dataclass(frozen=True, slots=True)
 class GaveUp:
@@ -34,6 +37,7 @@ class GaveUp:
     why: str
     refusal: Refusal | None = None
     """The broker's; it holds for every attempt of the same launch."""
+    broker_away: bool = False
 
 
 class Work(Protocol):
@@ -139,4 +143,5 @@ class Scheduler:
         self.gave_up[action.key] = gave_up
         if gave_up.refusal is not None:
             self.trip = trip_of_refusal(gave_up.refusal) or self.trip
-            self._refused.add(action.task)
+            if gave_up.refusal.id not in THIS_ATTEMPT_ONLY:
+                self._refused.add(action.task)

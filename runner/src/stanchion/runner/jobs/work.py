@@ -79,7 +79,7 @@ class KeeperWork:
     async def _broker_away(self, key: Key, error: BrokerUnreachableError) -> GaveUp | None:
         self._away[key] = self._away.get(key, 0) + 1
         if self._away[key] >= BROKER_TRIES:
-            return GaveUp(str(error))
+            return GaveUp(str(error), broker_away=True)
         await self.restart_broker()
         return None
 
@@ -135,7 +135,7 @@ class KeeperWork:
         said = read_progress(folder)
         why = said.why if said is not None and said.why is not None else NEVER_OPENED
         note_not_opened(folder, why)
-        return GaveUp(why)
+        return GaveUp(f"{name} never began: {why}")
 
     def _folder(self, key: Key) -> Path:
         task, number = key
