@@ -42,7 +42,7 @@ UPDATE events SET kind = coalesce(json_extract(CAST(event AS TEXT), '$.type'), '
 CREATE INDEX events_of_lifecycle ON events (seq) WHERE kind IN ({_LISTED});
 ALTER TABLE store ADD COLUMN host_boot TEXT;
 CREATE TABLE dropped (attempt TEXT NOT NULL PRIMARY KEY, through INTEGER NOT NULL) STRICT;
-"""
+"""  # noqa: S608 - constants
 _INSERT = """
 INSERT INTO events (seq, attempt, at_ms, asserted_by, event, kind, source_seq)
 VALUES (?, ?, ?, ?, ?, ?, ?)
