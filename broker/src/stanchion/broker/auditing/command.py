@@ -7,8 +7,12 @@ of this machine's broker, and never anything in or beside a bundle.
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from stanchion.broker.auditing.judging import Report
 
 
 class _UsageError(click.ClickException):
@@ -61,7 +65,8 @@ def audit(
 ) -> None:
     """Check receipts offline: is every byte as signed, by whom, and what does it prove.
 
-    PATH is a bundle, an attempt directory or a result directory. Exit code: 0 verified, 1 a
+    PATH is a bundle, an attempt directory or a result directory, whose job.receipts say which
+    attempts there must be. Exit code: 0 verified, 1 a
     requirement failed, 3 incomplete or signer unknown, 4 tampered; over several paths the worst.
     """
     from stanchion.broker.auditing.judging import Report, broken, judge, missing, worst
@@ -85,12 +90,15 @@ def audit(
     except PathError as error:
         raise _UsageError(str(error), "nothing_to_audit") from error
 
+    heads: dict[str, str] = {}
+
     def report(found: Found) -> Report:
         if found.data is None:
             return missing(str(found.path))
         bundle = verify(found.data)
         if isinstance(bundle, Broken):
             return broken(str(found.path), bundle)
+        heads[f"{bundle.header.run}.{bundle.header.attempt}"] = bundle.head
         return judge(
             bundle,
             path=str(found.path),
@@ -100,6 +108,7 @@ def audit(
         )
 
     reports = [report(found) for found in attempts.values()]
+    reports += _job_reports(paths, trusted_keys, heads)
     if as_json:
         click.echo(encode(reports))
     elif as_csv:
@@ -111,6 +120,23 @@ def audit(
 
         print_reports(reports, Console(file=sys.stdout, highlight=False))
     context.exit(worst(reports))
+
+
+def _job_reports(
+    paths: tuple[Path, ...], trusted_keys: frozenset[str], heads: dict[str, str]
+) -> "list[Report]":
+    """On the lists of attempts, where the paths have some."""
+    from stanchion.broker.auditing.job_judging import judge_job
+    from stanchion.broker.auditing.paths import find_job
+    from stanchion.broker.receipts.job_chain import verify_job
+
+    files = [file for path in paths if (file := find_job(path)) is not None]
+    return [
+        judge_job(
+            verify_job(file.read_bytes()), path=str(file), trusted_keys=trusted_keys, heads=heads
+        )
+        for file in {file.resolve(): file for file in files}.values()
+    ]
 
 
 def _trusted_keys(key_files: tuple[Path, ...], state_dir: str | None) -> frozenset[str]:

@@ -66,6 +66,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     requirements: tuple[Checked, ...] = ()
     proven: tuple[str, ...] = ()
     not_proven: tuple[str, ...] = ()
+    job: str | None = None
+    """Set where the report is on a job's list of attempts and not on an attempt."""
 
 
 def broken(path: str, fault: Broken) -> Report:

@@ -24,7 +24,7 @@ def csv_text(reports: Iterable[Report]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for report in reports:
+    for report in (report for report in reports if report.job is None):
         cells = _cells(report)
         writer.writerow([_safe(cells.get(column)) for column in COLUMNS])
     return out.getvalue()

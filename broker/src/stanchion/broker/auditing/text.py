@@ -39,7 +39,8 @@ def _block(report: Report) -> Iterable[Text]:
         yield Text(f"  why           {_plain(report.why)}")
     if report.signer is not None:
         trust = "trusted" if report.signer.trusted else "not trusted"
-        yield Text(f"  run           {report.run} attempt {report.attempt}")
+        whose = f"run           {report.run} attempt {report.attempt}"
+        yield Text(f"  {whose if report.job is None else f'job           {report.job}'}")
         yield Text(f"  key           {report.signer.fingerprint} ({trust})")
     if report.facts is not None:
         yield from _facts(report, report.facts)
