@@ -1,6 +1,7 @@
 """Configured accounts end to end: observe policy, a key from a file, verified TLS."""
 
 import datetime as dt
+import hashlib
 import ipaddress
 import ssl
 import tempfile
@@ -99,8 +100,12 @@ async def test_a_provider_that_is_trusted_is_reached_over_tls(root: Path) -> Non
             broker_lines=f'ca_bundle = "{certificate}"',
         )
         with live_broker(root, "--config", config) as broker:
-            _, supervisor = await attempt(broker)
+            run, supervisor = await attempt(broker)
             assert (await ask(supervisor.directory, GOOD, lease=supervisor.lease)).status == 200
+            end = next(r for r in await broker.records(run) if isinstance(r, ExchangeEnd))
+            der = ssl.PEM_cert_to_DER_cert(certificate.read_text())
+            assert end.answered.tls_server_name == "127.0.0.1"
+            assert end.answered.tls_certificate_sha256 == hashlib.sha256(der).hexdigest()
             await supervisor.close()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Final
 
+from stanchion.broker.plane.scrub import Scrubber
 from stanchion.protocol.refusal import refuse
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]{1,4096}\Z")
@@ -40,6 +41,10 @@ class Secret:
         """The same for text."""
         key = self._value
         return text.replace(key, "*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else text
+
+    def scrubber(self) -> Scrubber | None:
+        """What masks it in one body; None for a key that is too short to be looked for."""
+        return Scrubber(self._value) if len(self._value) >= MIN_MASKED_LENGTH else None
 
     def fingerprint(self, keyed_hash: Callable[[str], str]) -> str:
         """What may be shown of the key: a hash under a key of this installation."""

@@ -151,3 +151,21 @@ def test_a_whole_message_needs_no_terminal_event() -> None:
     tap = ResponseReader(ANTHROPIC, status=200, form=Form.JSON, output_limit=None)
     tap.saw(b'{"type":"message","stop_reason":"end_turn","content":[]}')
     assert tap.answered(complete=True).result is ExchangeResult.COMPLETED
+
+
+def test_words_are_masked_before_they_are_shortened() -> None:
+    key = "sk-CANARY-0123456789"
+    tap = ResponseReader(
+        READER,
+        status=400,
+        form=Form.JSON,
+        output_limit=None,
+        mask=lambda text: text.replace(key, "*" * len(key)),
+    )
+    tap.saw(
+        b'{"model":"%b","error":{"message":"%b\\u0073%b"}}'
+        % (key.encode(), b"x" * 490, key[1:].encode())
+    )
+    answered = tap.answered(complete=True)
+    assert answered.error_words == "x" * 490 + "*" * 10
+    assert answered.model_served == "*" * len(key)
