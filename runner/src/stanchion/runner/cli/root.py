@@ -24,6 +24,7 @@ OWN = {
     "run": "stanchion.runner.cli.run:run",
     "show": "stanchion.runner.cli.show:show",
     "smoke": "stanchion.runner.cli.smoke:smoke",
+    "status": "stanchion.runner.cli.status:status",
     "task": "stanchion.runner.cli.task:task",
     "vitals": "stanchion.runner.cli.vitals:vitals",
 }
@@ -39,9 +40,10 @@ SHORT_HELP = {
     "ps": "The attempts of this broker.",
     "rehearse": "A scripted model provider on loopback.",
     "rerun": "Another attempt of the same frozen spec.",
-    "run": "Run a task with a coding-agent harness and grade it.",
+    "run": "Run tasks with a coding-agent harness and grade them.",
     "show": "How an attempt ended, or stands.",
     "smoke": "Two tasks: what of effort, limit and reasoning reached the wire.",
+    "status": "Where a job stands, from its result folder.",
     "task": "Tasks of your own: check them, start a new one.",
     "vitals": "Where attempts are and what they use.",
 }

@@ -9,7 +9,13 @@ import click
 from stanchion.protocol.dialects import Dialect
 from stanchion.runner.cli.run_flow import Ways, run_flow
 from stanchion.runner.cli.run_flow import attempt_exit_code as exit_code
-from stanchion.runner.cli.run_options import answer_paths, memory_mb, model_of, split_model
+from stanchion.runner.cli.run_options import (
+    answer_paths,
+    folders_of,
+    memory_mb,
+    model_of,
+    split_model,
+)
 
 if TYPE_CHECKING:
     from stanchion.runner.launching.resolve import Options
@@ -25,7 +31,7 @@ COUNT = click.IntRange(1, 10_000)
     "tasks",
     metavar="TASK...",
     nargs=-1,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=click.Path(path_type=Path, exists=True),
 )
 @click.option("--harness", metavar="NAME[@VERSION]", help="Which agent program.")
 @click.option("--model", metavar="ACCOUNT/MODEL", help="Whose model; which one.")
@@ -143,7 +149,7 @@ def run(
     )
     with translated(as_json=as_json):
         request = JobRequest(
-            tasks=tasks,
+            tasks=tuple(folders_of(tasks)),
             options=options(),
             profile=profile,
             config=config,

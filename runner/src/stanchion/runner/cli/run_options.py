@@ -1,5 +1,6 @@
 """The words of `stanchion run`'s options, checked one by one."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +27,16 @@ def model_of(model: str | None, harness: "Adapter") -> tuple[str, str]:
     if model is None and harness.asks_model:
         raise click.MissingParameter(param_hint="'--model'", param_type="option")
     return split_model(model or NO_MODEL)
+
+
+def folders_of(paths: tuple[Path, ...]) -> list[Path]:
+    """The tasks among the paths; says which files beside them are passed over."""
+    from stanchion.runner.tasks.folders import task_folders
+
+    folders, files = task_folders(paths) if paths else ([], [])
+    for file in files:
+        click.echo(f"passed over: {file} is a file, not a task", err=True)
+    return folders
 
 
 def answer_paths(paths: tuple[str, ...]) -> tuple[str, ...] | None:
