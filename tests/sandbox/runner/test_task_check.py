@@ -90,7 +90,7 @@ def test_what_a_task_asks_for_it_gets(stanchion: Stanchion, tmp_path: Path) -> N
 
     assert (result.grade, result.score) == ("graded", 1.0), result.why
     assert result.reward == {"reward": 1.0, "style": 0.5}
-    assert result.outcome.flags == ("answer_absent", "effort_undeclared")
+    assert result.outcome.flags == ("answer_absent",)
     assert [answer.state for answer in result.answers or ()] == [
         AnswerState.PRESENT, AnswerState.ABSENT,
     ]  # fmt: skip

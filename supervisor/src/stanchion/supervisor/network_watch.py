@@ -1,9 +1,10 @@
 """Whether anything asked for a network while the tests ran, by the counters of the sandbox's stack.
 
-Sees TCP connects that found no way out and datagrams to a local port where nobody listens, which
-is how a name is asked for where no resolver is configured. Cannot see who asked, and not a
-datagram to an outside address. Passive: it takes no port, writes no file, delays nobody. Both
-counters are tried before they are believed; where they do not behave, the answer is None.
+Sees TCP connects that found no way out, and datagrams to a local port where nobody listens, which
+is how a name is asked for where no resolver is configured. Cannot see who asked, nor a datagram to
+an outside address; a reset connection hides one connect, so that refusals of local servers never
+look like the network. Passive: it takes no port, writes no file, delays nobody. The counters are
+tried before they are believed; where they do not behave, the answer is None.
 """
 
 import errno
@@ -25,10 +26,20 @@ LOCAL_S = 0.5
 class Counters:
     """What the stack has counted since it began."""
 
-    no_route: int
-    """`Tcp: AttemptFails`; in gVisor, connects that failed for want of a route."""
+    failed: int
+    """`Tcp: AttemptFails`; in gVisor connects without a route and blocking ones refused locally."""
+    resets: int
+    """`Tcp: OutRsts`; one for each connect refused locally, and some others."""
     no_port: int
     """`Udp: NoPorts`."""
+
+    @property
+    def no_route(self) -> int:
+        """At least so many connects had no way out, up to a constant."""
+        return self.failed - self.resets
+
+
+Read = Callable[[], Counters | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +48,6 @@ class Asked:
 
     refused: bool | None
     why: str | None
-
-
-class NetworkWatch:
-    """From its making to `asked`."""
-
-    def __init__(self, read: Callable[[], Counters | None] | None = None) -> None:
-        self._read = read or (lambda: read_counters(SNMP))
-        self._before = self._read() if _behave(self._read) else None
-
-    def asked(self) -> Asked:
-        """What was counted since."""
-        after = self._read()
-        if self._before is None or after is None:
-            return Asked(None, "this network stack's counters do not tell")
-        connects = after.no_route - self._before.no_route
-        datagrams = after.no_port - self._before.no_port
-        if not connects and not datagrams:
-            return Asked(False, None)
-        why = f"{connects} connects without a way out, {datagrams} name queries without an answer"
-        return Asked(True, why)
 
 
 def read_counters(path: Path) -> Counters | None:
@@ -78,11 +69,13 @@ def parse(text: str) -> Counters | None:
             for name, number in zip(inner.split(), numbers.split(), strict=False):
                 if number.lstrip("-").isdecimal():
                     found[f"{protocol}.{name}"] = int(number)
-    no_route, no_port = found.get("Tcp.AttemptFails"), found.get("Udp.NoPorts")
-    return None if no_route is None or no_port is None else Counters(no_route, no_port)
+    try:
+        return Counters(found["Tcp.AttemptFails"], found["Tcp.OutRsts"], found["Udp.NoPorts"])
+    except KeyError:
+        return None
 
 
-def _behave(read: Callable[[], Counters | None]) -> bool:
+def _behave(read: Read) -> bool:
     """Whether each counter rises for what it stands for, and only for that."""
     try:
         return _tried(read)
@@ -90,7 +83,7 @@ def _behave(read: Callable[[], Counters | None]) -> bool:
         return False
 
 
-def _tried(read: Callable[[], Counters | None]) -> bool:
+def _tried(read: Read) -> bool:
     first = read()
     if first is None:
         return False
@@ -101,7 +94,7 @@ def _tried(read: Callable[[], Counters | None]) -> bool:
     routed = read()
     with closing(socket.socket()) as owner, closing(socket.socket()) as caller:
         owner.bind(("127.0.0.1", 0))  # bound and not listening: a connect is refused
-        caller.settimeout(LOCAL_S)
+        # Blocking, since only such a one is counted as failed; on loopback it is answered at once.
         if caller.connect_ex(owner.getsockname()) != errno.ECONNREFUSED:
             return False
         closed_port = owner.getsockname()
@@ -117,3 +110,25 @@ def _tried(read: Callable[[], Counters | None]) -> bool:
         and refused.no_port == first.no_port
         and asked.no_port == refused.no_port + 1
     )
+
+
+class NetworkWatch:
+    """From its making to `asked`."""
+
+    def __init__(
+        self, read: Read | None = None, *, behave: Callable[[Read], bool] = _behave
+    ) -> None:
+        self._read = read or (lambda: read_counters(SNMP))
+        self._before = self._read() if behave(self._read) else None
+
+    def asked(self) -> Asked:
+        """What was counted since."""
+        after = self._read()
+        if self._before is None or after is None:
+            return Asked(None, "this network stack's counters do not tell")
+        connects = max(0, after.no_route - self._before.no_route)
+        datagrams = after.no_port - self._before.no_port
+        if not connects and not datagrams:
+            return Asked(False, None)
+        why = f"{connects} connects without a way out, {datagrams} name queries without an answer"
+        return Asked(True, why)

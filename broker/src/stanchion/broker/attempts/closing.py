@@ -43,7 +43,7 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
         host=host,
         wire=attempt.wire.facts(enforced=attempt.enforced),
         model_asked=spec.model.id,
-        effort_declared=spec.effort.word is not None,
+        effort_declared=spec.effort.word is not None or spec.budget.requests == 0,
         isolation_asked=spec.sandbox.isolation,
         answers_declared=spec.workspace.answers is not None,
         model_expected=spec.budget.requests != 0,
@@ -51,28 +51,32 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
 
 
 async def _seal(attempt: Attempt, host: HostFacts, verdict: Verdict) -> None:
-    attempt.publish(HostReported(host=host), AssertedBy.HOST)
+    """What of it a former broker put on record already is not said again."""
+    told, book = attempt.closing_told, attempt.book
+    if "host event" not in told:
+        attempt.publish(HostReported(host=host), AssertedBy.HOST)
     claim = attempt.story.claim
-    if claim is not None:
-        await attempt.book.append(
-            ClaimRecorded, asserted_by=AssertedBy.SANDBOX, claim_sha256=digest(claim)
+    if claim is not None and "claim" not in told:
+        await book.append(ClaimRecorded, asserted_by=AssertedBy.SANDBOX, claim_sha256=digest(claim))
+    if "host" not in told:
+        await book.append(HostRecorded, asserted_by=AssertedBy.HOST, host=host)
+    if not book.closed:
+        await book.close(
+            reason=verdict.outcome.reason,
+            detail=verdict.outcome.detail,
+            flags=tuple(verdict.outcome.flags),
+            grade=verdict.graded.grade,
+            score=verdict.score_text,
+            reward_sha256=verdict.reward_sha256,
         )
-    await attempt.book.append(HostRecorded, asserted_by=AssertedBy.HOST, host=host)
-    await attempt.book.close(
-        reason=verdict.outcome.reason,
-        detail=verdict.outcome.detail,
-        flags=tuple(verdict.outcome.flags),
-        grade=verdict.graded.grade,
-        score=verdict.score_text,
-        reward_sha256=verdict.reward_sha256,
-    )
-    cursor = attempt.publish(
-        RunClosed(
+    if "close event" not in told:
+        closing = RunClosed(
             outcome=verdict.outcome,
             graded=verdict.graded,
             score=verdict.score,
-            head=attempt.book.head,
+            head=book.head,
         )
-    )
+        cursor = attempt.publish(closing)
+        attempt.sealed = True
+        await attempt.ledger.events.flushed(cursor)
     attempt.sealed = True
-    await attempt.ledger.events.flushed(cursor)
