@@ -39,10 +39,12 @@ class Target:
 
 
 def as_path(name: str) -> Path | None:
-    """The path that is meant; None where it is a run's name."""
+    """The path that is meant; None where it is a run's name; RefusedError where it is neither."""
     path = Path(name)
-    if path.exists() or not looks_like_run(name):
+    if path.exists():
         return path
+    if not looks_like_run(name):
+        raise unknown_run(name)
     return None
 
 
