@@ -6,20 +6,18 @@ rehearsal account takes port and key from the launch.
 """
 
 import os
-import ssl
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult
 from weakref import WeakValueDictionary
 
 from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
+from stanchion.broker.egress import Egress
 from stanchion.broker.plane.pacing.trips import Trip
 from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
-from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import AccountRef
 from stanchion.protocol.refusal import RefusedError
 
@@ -50,7 +48,7 @@ class Accounts:
         self._fingerprint = fingerprint
         self._folder = folder
         self._environ = environ
-        self._tls = ssl.create_default_context(cafile=config.broker.ca_bundle)
+        self._egress = Egress.of(config.broker, folder=folder)
         self._standings = {
             (name, account): _Standing(
                 key=self._load(name, account, table),
@@ -110,15 +108,11 @@ class Accounts:
         return turns
 
     def resolve(self, order: OpenRun, account: Account) -> tuple[AccountRef, Target]:
-        """What is frozen of the account, and where its requests go; RefusedError if it is tripped."""
+        """What is frozen of the account, and where requests go; RefusedError if it is tripped."""
         spec = order.spec
-        if order.rehearsal is not None:
-            base_url = f"http://127.0.0.1:{order.rehearsal.port}/v1"
-            key: Secret | None = Secret(check_key(order.rehearsal.key, field="rehearsal.key"))
-        else:
-            base_url = account.base_url
-            rehearses = spec.profile == REHEARSAL  # without a provider: nobody will be asked
-            key = None if rehearses else self._keys[spec.profile, spec.model.account]
+        base_url, key, turns = self._paying(order, account)
+        if turns.trip is not None:
+            raise RefusedError(turns.trip.refusal(f"{spec.model.account}/{spec.model.id}"))
         url = split_base_url(base_url, field="base_url", allow_plain_http=account.allow_plain_http)
         reference = AccountRef(
             name=spec.model.account,
@@ -128,20 +122,17 @@ class Accounts:
             credential=account.credential,
             fingerprint=None if key is None else key.fingerprint(self._fingerprint),
         )
-        return reference, self._target(url, key, account.api, turns)
+        return reference, self._egress.target(url, key, account.api, turns)
 
-    def _target(self, url: SplitResult, key: Secret | None, api: Dialect, turns: Turns) -> Target:
-        secure = url.scheme == "https"
-        path = url.path.rstrip("/")
-        own = api is Dialect.ANTHROPIC_MESSAGES
-        return Target(
-            host=url.hostname or "",
-            port=url.port or (443 if secure else 80),
-            authority=url.netloc,
-            # Anthropic's SDKs take a base URL without the version, others one with it: both do.
-            path=path.removesuffix("/v1") if own else path,
-            tls=self._tls if secure else None,
-            key=key,
-            key_header=("x-api-key", "") if own else ("authorization", "Bearer "),
-            turns=turns,
-        )
+    def _paying(self, order: OpenRun, account: Account) -> tuple[str, Secret | None, Turns]:
+        """Address, key and queue."""
+        spec = order.spec
+        if order.rehearsal is not None:
+            port = order.rehearsal.port
+            key = Secret(check_key(order.rehearsal.key, field="rehearsal.key"))
+            turns = self._rehearsal_turns(port, key.fingerprint(self._fingerprint), account)
+            return f"http://127.0.0.1:{port}/v1", key, turns
+        if spec.profile == REHEARSAL:  # without a provider: nobody will be asked
+            return account.base_url, None, Turns(account.max_in_flight)
+        standing = self._standing(spec.profile, spec.model.account, account)
+        return account.base_url, standing.key, standing.turns
