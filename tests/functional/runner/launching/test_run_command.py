@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from fakes.small_tasks import small_task
 from stanchion.broker.client import StatePaths
 from stanchion.protocol.refusal import RefusedError
 from stanchion.runner.launching.resolve import Options
-from stanchion.runner.launching.run_command import Request, prepare
+from stanchion.runner.launching.run_command import Request, prepare, read_runnable
 from stanchion.runner.tasks.examples import example_task
+from stanchion.runner.tasks.task import Task
 
 pytestmark = pytest.mark.timeout(60)
 ACCOUNT = """
@@ -82,3 +84,40 @@ async def test_an_unknown_harness_starts_no_broker(paths: StatePaths, tmp_path: 
 
     assert await refusal(request(paths, tmp_path, "one", options=options)) == "harness_unknown"
     assert not paths.root.exists()
+
+
+def read(task: Path, harness: str, **options: str) -> Task:
+    wanted = Options(harness=harness, account="rehearsal", model="m", **options)  # type: ignore[arg-type]
+    return read_runnable(Request(task=task, options=wanted))
+
+
+def test_a_rehearsal_is_needed_only_by_a_harness_that_asks_a_model(tmp_path: Path) -> None:
+    task = small_task(tmp_path / "t", tests="true")
+    assert read(task, "oracle").name == read(task, "noop").name == "t"
+    with pytest.raises(RefusedError) as refused:
+        read(task, "opencode")
+    assert refused.value.refusal.id == "rehearsal_missing"
+
+
+def test_the_oracle_needs_a_solution(tmp_path: Path) -> None:
+    task = small_task(tmp_path / "t", tests="true", solve=None)
+    assert read(task, "noop").name == "t"
+    with pytest.raises(RefusedError) as refused:
+        read(task, "oracle")
+    assert refused.value.refusal.id == "solution_missing"
+
+
+def test_only_the_oracle_reads_the_solutions_variables(tmp_path: Path) -> None:
+    toml = '[solution.env]\nA = "${STANCHION_TEST_NOT_SET}"\n'
+    task = small_task(tmp_path / "t", tests="true", toml=toml)
+    assert read(task, "noop").config.solution_env == {}
+    with pytest.raises(RefusedError, match=r"solution\.env\.A"):
+        read(task, "oracle")
+
+
+def test_a_given_image_stands_in_for_the_tasks_own(tmp_path: Path) -> None:
+    toml = '[environment]\ndocker_image = "acme/tools:1"\n'
+    task = small_task(tmp_path / "t", tests="true", toml=toml)
+    assert "acme/tools:1" in read(task, "noop", image="./root").config.notes["image.verified"]
+    with pytest.raises(RefusedError, match="--image DIR"):
+        read(task, "noop")

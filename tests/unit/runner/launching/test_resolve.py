@@ -8,7 +8,7 @@ import pytest
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.admin import ModelView, ProfileView
 from stanchion.protocol.dialects import Dialect
-from stanchion.protocol.launch import Isolation, LimitSource, Policy
+from stanchion.protocol.launch import Artifact, Isolation, LimitSource, Policy, SandboxKind
 from stanchion.protocol.refusal import RefusedError
 from stanchion.runner.launching.resolve import (
     Options,
@@ -19,7 +19,8 @@ from stanchion.runner.launching.resolve import (
     resolve_memory,
 )
 from stanchion.runner.tasks.examples import example_task
-from stanchion.runner.tasks.task import read_task
+from stanchion.runner.tasks.task import Task, read_task
+from stanchion.runner.tasks.users import User
 
 OPENCODE = adapter("opencode")
 VERSION = OPENCODE.versions[-1]
@@ -150,3 +151,55 @@ def test_memory_is_never_less_than_the_harness_needs(
     launch: int | None, task: int | None, harness: int, memory_mb: int
 ) -> None:
     assert resolve_memory(launch, task, harness) == memory_mb
+
+
+def asks(**changes: object) -> Task:
+    return replace(TASK, config=replace(TASK.config, **changes))
+
+
+@pytest.mark.parametrize("name", ["oracle", "noop"])
+def test_a_harness_without_a_model_may_make_no_request(name: str) -> None:
+    harness = adapter(name)
+    spec = resolve(TASK, replace(OPTIONS, harness=name), PROFILE, harness, PINNED)
+
+    assert (spec.budget.requests, spec.budget.output_tokens) == (0, None)
+    assert (spec.harness.name, spec.dialect) == (name, Dialect.OPENAI_CHAT)
+    assert spec.limits.output_tokens is not None
+
+
+def test_users_artifacts_and_the_solutions_variables_are_in_the_spec() -> None:
+    config = asks(
+        agent_user=User("agent", "t:1, agent.user"),
+        verifier_user=User("1000", "t:2, verifier.user"),
+        artifacts=(Artifact(source="/work/out"),),
+        env={"A": "1", "B": "1"},
+        solution_env={"B": "2"},
+    )
+    pinned = replace(PINNED, passwd="agent:x:77:77::/:/bin/sh\n")
+    workspace = resolve(config, OPTIONS, PROFILE, OPENCODE, pinned).workspace
+
+    assert (workspace.uid, workspace.verifier_uid) == (77, 1000)
+    assert workspace.artifacts == (Artifact(source="/work/out"),)
+    assert workspace.env == {"A": "1", "B": "2"}
+
+
+def test_a_user_that_the_image_lacks_is_refused_by_line() -> None:
+    task = asks(agent_user=User("agent", "t/task.toml:1, agent.user"))
+    with pytest.raises(RefusedError, match=r"task\.toml:1, agent\.user"):
+        resolve(task, OPTIONS, PROFILE, OPENCODE, replace(PINNED, passwd="root:x:0:0\n"))
+
+
+def test_a_sandbox_with_one_user_takes_no_other() -> None:
+    options = replace(OPTIONS, sandbox=SandboxKind.PROCESS)
+    pinned = Pinned(base_sha256=None, harness_sha256="a" * 64)
+    task = asks(agent_user=User("1000", "t:1, agent.user"))
+    with pytest.raises(RefusedError, match="--sandbox process has one user"):
+        resolve(task, options, PROFILE, OPENCODE, pinned)
+    root = asks(agent_user=User("root", "t:1, agent.user"))
+    assert resolve(root, options, PROFILE, OPENCODE, pinned).workspace.uid == 0
+
+
+def test_an_image_stands_in_for_the_base() -> None:
+    image = resolve(TASK, replace(OPTIONS, image="./root"), PROFILE, OPENCODE, PINNED).image
+
+    assert (image.requested, image.base, image.verified) == ("./root", None, "b" * 64)

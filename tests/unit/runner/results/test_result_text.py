@@ -4,6 +4,7 @@ from tests.fakes.receipts import asked, closed, ending, exchange_end, exchange_s
 from tests.fakes.results import a_result, an_open_attempt
 
 from stanchion.protocol.admin import EffortSeen
+from stanchion.protocol.evidence import Answer, AnswerState
 from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult
 from stanchion.protocol.outcome import EndReason, Flag, Grade
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart
@@ -28,6 +29,15 @@ def test_a_withheld_score_is_never_a_number() -> None:
     assert score_text(a_result(score=None, reward=None, grade=Grade.NOT_RUN)) == (
         "score WITHHELD (not_run)"
     )
+
+
+def test_declared_answers_are_shown_and_none_is_no_line() -> None:
+    answers = (
+        Answer(path="/work/a", state=AnswerState.PRESENT),
+        Answer(path="/work/b", state=AnswerState.ABSENT),
+    )
+    assert "answer /work/a present, /work/b absent\n" in result_text(a_result(answers=answers))
+    assert "answer" not in result_text(a_result())
 
 
 def test_unknown_is_said_as_unknown() -> None:

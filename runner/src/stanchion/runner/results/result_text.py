@@ -53,7 +53,11 @@ def _line(label: str, text: str) -> str:
 def _ending_lines(result: Shown, wire: WirePicture | None) -> list[str]:
     if isinstance(result, OpenAttempt):
         return [_line("RUNS", result.now)]
-    return [_line("ENDED", _ending(result)), _line("why", _why(result, wire))]
+    lines = [_line("ENDED", _ending(result)), _line("why", _why(result, wire))]
+    if result.answers:
+        said = (f"{answer.path} {answer.state}" for answer in result.answers)
+        lines.append(_line("answer", ", ".join(said)))
+    return lines
 
 
 def _ending(result: AttemptResult) -> str:
