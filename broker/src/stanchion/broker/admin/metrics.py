@@ -23,12 +23,34 @@ class Metrics:
             "stanchion_exchanges", "Model requests sent, over all attempts", registry=self._registry
         )
 
+        self._held = Gauge(
+            "stanchion_held_seconds", "Time that requests were held", registry=self._registry
+        )
+        account = ["profile", "account"]
+        self._tripped = Gauge(
+            "stanchion_account_tripped",
+            "1 = the provider refuses the account",
+            account,
+            registry=self._registry,
+        )
+        self._waiting = Gauge(
+            "stanchion_account_waiting", "Requests held now", account, registry=self._registry
+        )
+        self._in_flight = Gauge(
+            "stanchion_account_in_flight", "Requests sent now", account, registry=self._registry
+        )
+
     def text(self, runs: Runs) -> bytes:
         """The exposition."""
         views = runs.views()
         reasons = Counter(view.outcome.reason for view in views if view.outcome is not None)
         self._open.set(runs.open_count)
         self._exchanges.set(sum(view.exchanges for view in views))
+        self._held.set(sum(view.held_ms for view in views) / 1000)
+        for (profile, account), turns in runs.turns().items():
+            self._tripped.labels(profile, account).set(turns.trip is not None)
+            self._waiting.labels(profile, account).set(turns.waiting)
+            self._in_flight.labels(profile, account).set(turns.in_flight)
         self._ended.clear()
         for reason, count in reasons.items():
             self._ended.labels(reason=reason.value).set(count)
