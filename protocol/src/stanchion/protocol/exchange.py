@@ -34,6 +34,8 @@ class ExchangeResult(StrEnum):
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
     INTERRUPTED = "interrupted"
     """The broker went away while it ran: nobody knows what else came back, or what it cost."""
+    NOT_SENT = "not_sent"
+    """It was held by the broker's pacer and ended there: the provider has never seen it."""
 
 
 class ErrorClass(StrEnum):
