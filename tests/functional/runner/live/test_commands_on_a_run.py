@@ -68,7 +68,7 @@ async def test_ps_and_show_tell_of_what_runs(
         _, document, _ = await told(paths, "show", run, "--json")
         nothing_there = await told(paths, "attach", order.task_folder)
 
-    assert nothing_there[0] == 2
+    assert nothing_there[0] == 1
     assert "no attempt that writes its results there is running" in nothing_there[2]
     assert attempt.id in listed
     assert "running" in listed

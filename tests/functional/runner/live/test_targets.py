@@ -67,6 +67,7 @@ async def test_with_a_broker_both_are_found_until_it_has_ended(
         target = await find_open("7f3a", paths)
         (below,) = await open_below(tmp_path, paths)
         board = Board()
+        await broker.events(opened.id, wait_s=20)
         await read_events(broker, opened.id, onto(board), follow=False)
         await order_cancel(broker, target)  # its keeper, pid 7 of another boot, is not told
         await broker.host_facts(opened.id, HostFacts(sandbox_exit=0))

@@ -4,6 +4,8 @@ The broker decides the outcome, from what sandbox and wire said and from the fac
 saw the end. Its stream is the best record there is, so the result folder is written again from it.
 """
 
+import asyncio
+import logging
 from pathlib import Path
 
 from stanchion.broker.client import BrokerClient
@@ -21,6 +23,7 @@ from stanchion.runner.results.job_folder import RESULT, write_json
 AWAY_S = 30.0
 REPLAYED = ("transcript.jsonl", "harness.log", "tasks.json", "verifier/output.txt")
 """Written again, whole, from the broker's stream."""
+log = logging.getLogger(__name__)
 
 
 def lost_why(note: Note) -> str:
@@ -58,8 +61,11 @@ async def _recorded(
     for name in REPLAYED:
         (folder / name).unlink(missing_ok=True)
     recorder = Recorder(folder)
+    follower = Follower(broker, note.attempt, recorder.take, away_limit_s=AWAY_S)
     try:
-        await Follower(broker, note.attempt, recorder.take, away_limit_s=AWAY_S).catch_up()
+        await asyncio.wait_for(follower.follow(), AWAY_S)
+    except TimeoutError:
+        log.warning("the event stream of %s did not end in %.0f s", note.attempt, AWAY_S)
     except RefusedError:
         recorder.moments = Moments()  # its events are not kept any more
     bundle = folder / "receipts.bundle"
