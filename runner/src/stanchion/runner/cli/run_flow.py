@@ -120,14 +120,14 @@ def _print_end(prepared: "PreparedJob", end: "JobEnd", ways: Ways) -> None:
     from stanchion.protocol.codec import encode
     from stanchion.runner.jobs.document import job_document
     from stanchion.runner.jobs.trip import trip_line
-    from stanchion.runner.results.result_text import result_text
+    from stanchion.runner.live.show_sources import text_with_receipts
     from stanchion.runner.results.summary import summary_text
 
     one = end.finals[0] if prepared.planned == 1 and end.finals else None
     if ways.as_json:
         click.echo(encode(one if one is not None else job_document(prepared, end)))
     elif one is not None:
-        click.echo(result_text(one))
+        click.echo(text_with_receipts(one))
     else:
         click.echo(f"{summary_text(end.summary)}results           {prepared.folder}")
     for (task, number), gave_up in sorted(end.gave_up.items()):

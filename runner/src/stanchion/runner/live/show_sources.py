@@ -41,15 +41,21 @@ def from_path(path: Path) -> list[Shown]:
     return found
 
 
-def _receipts(result: AttemptResult, folder: Path) -> WirePicture | None:
+def _receipts(result: AttemptResult, folder: Path | None = None) -> WirePicture | None:
     """Beside the result first: the folder may have been moved."""
-    places = [folder / BUNDLE, *([Path(result.receipts.bundle)] if result.receipts.bundle else [])]
+    named = result.receipts.bundle
+    places = [*([folder / BUNDLE] if folder else []), *([Path(named)] if named else [])]
     for place in places:
         try:
             return picture(place.read_bytes())
         except OSError:
             continue
     return None
+
+
+def text_with_receipts(result: AttemptResult) -> str:
+    """A result that has just been made, for people."""
+    return result_text(result, _receipts(result))
 
 
 async def from_run(name: str, paths: StatePaths) -> Shown:
