@@ -32,13 +32,8 @@ class Secret:
         """The key itself; for the head of an upstream request only."""
         return self._value
 
-    def mask(self, data: bytes) -> bytes:
-        """`data` with every plain occurrence of the key replaced by `*` of equal length."""
-        key = self._value.encode()
-        return data.replace(key, b"*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else data
-
     def mask_text(self, text: str) -> str:
-        """The same for text."""
+        """`text` with every plain occurrence of the key replaced by `*` of equal length."""
         key = self._value
         return text.replace(key, "*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else text
 
