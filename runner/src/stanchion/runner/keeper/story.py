@@ -15,13 +15,14 @@ import msgspec
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError
 from stanchion.protocol.admin import HostReport, OpenRun, Rehearsal, RunOpenedReply, RunView
-from stanchion.protocol.events import Stage, StageChanged, StageState, StreamEntry
+from stanchion.protocol.events import Stage, StageChanged, StageState, StreamEntry, decode_event
 from stanchion.protocol.evidence import HostFacts
 from stanchion.protocol.refusal import RefusedError
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.keeper import attempt_files, result_document
 from stanchion.runner.keeper.box import SandboxBox
 from stanchion.runner.keeper.follow import BrokerLostError, Follower
+from stanchion.runner.keeper.held_time import HeldTime
 from stanchion.runner.keeper.host_facts import Observed, sum_up
 from stanchion.runner.keeper.notes import NoteFile
 from stanchion.runner.keeper.order import BrokerAway, Ended, NotOpened, Opened, Order, Report
@@ -110,16 +111,18 @@ class Attempt:
         self._watch = watch
         self._folder = Path(order.result_folder)
         self._recorder = Recorder(self._folder)
+        self._held = HeldTime()
         self._follower = Follower(broker, opened.id, self._take, away_limit_s=order.broker_away_s)
 
     def _take(self, entry: StreamEntry) -> None:
         self._recorder.take(entry)
+        self._held.take(decode_event(entry.event), entry.at_ms)
         self._watch(entry)
 
     async def run(self, cancelled: asyncio.Event) -> AttemptResult:
         """Run the sandbox to its end and have the broker decide."""
         directory = Path(self._opened.directory)
-        box = SandboxBox(self._order, directory)
+        box = SandboxBox(self._order, directory, held_ms=self._held.until)
         try:
             try:
                 await self._run_box(box, directory, cancelled)
