@@ -17,8 +17,11 @@ from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
 from stanchion.runner.cli.root import root
+from stanchion.runner.tasks.task_fields import FIELDS, TABLES
 
 REFERENCE = Path(__file__).parent / "reference"
+PARTS = Path(__file__).parent / "parts"
+"""Text that a generated page goes on with."""
 
 SCORES = {
     ScoreRule.WITHHELD: "null",
@@ -100,10 +103,33 @@ def commands() -> str:
     return "\n".join(lines) + "\n"
 
 
+def task_format() -> str:
+    """Every field of a task, and what becomes of it."""
+    lines = [
+        "# The task format",
+        "",
+        "A task is a folder in Harbor's format, schema 1.4. Every field of its `task.toml` is",
+        "obeyed, or has no effect that could be missed here, or is refused with file, line and",
+        "reason; a field that is not on this page is refused too. Refused fields may stand there",
+        "if they ask for nothing: `false`, `0`, an empty text, list or table.",
+    ]
+    for table in ("", *TABLES):
+        title = f"`[{table}]`" if table else "At the top"
+        lines += ["", f"## {title}", "", "| field | fate | meaning |", "|---|---|---|"]
+        for field in FIELDS:
+            inside, _, key = field.name.rpartition(".")
+            if inside == table:
+                remedy = f"; {field.remedy}" if field.remedy else ""
+                lines.append(f"| `{key}` | {field.fate} | {field.what}{remedy} |")
+    lines += ["", (PARTS / "task-format.md").read_text().rstrip()]
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "endings.md": endings,
     "protocol.schema.json": schemas,
     "commands.md": commands,
+    "task-format.md": task_format,
 }
 
 

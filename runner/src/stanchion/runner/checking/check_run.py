@@ -21,7 +21,6 @@ from stanchion.runner.launching.brokers import Say
 from stanchion.runner.launching.interrupts import cancelling
 from stanchion.runner.launching.resolve import REHEARSAL, Options
 from stanchion.runner.launching.run_command import (
-    Ground,
     Request,
     find_ground,
     launch_in,
@@ -105,8 +104,9 @@ async def _check_one(
     folders: list[Path] = []
     try:
         for harness in (Oracle.name, Noop.name):
-            ground, wanted = await _ground(request, task, harness, say)
+            wanted = _wanted(request, task, harness)
             read = read_runnable(wanted)
+            ground = await find_ground(wanted, say)
             launch = launch_in(prepare_task(ground, read, say), folder, name=f"{name}.{harness}")
             folders.append(launch.result_folder)
             say(f"check     {name}: {harness}")
@@ -126,14 +126,11 @@ async def _check_one(
     )
 
 
-async def _ground(
-    request: CheckRequest, task: Path, harness: str, say: Say
-) -> tuple[Ground, Request]:
-    wanted = Request(
+def _wanted(request: CheckRequest, task: Path, harness: str) -> Request:
+    return Request(
         task=task,
         options=options_of(harness, request.options),
         config=request.config,
         state_dir=request.state_dir,
         kind=KIND,
     )
-    return await find_ground(wanted, say), wanted
