@@ -15,10 +15,12 @@ import msgspec
 from stanchion.broker.auditing.command import audit
 from stanchion.broker.client.paths import StatePaths, runtime_dir
 from stanchion.broker.failures import BrokerFailedError
-from stanchion.protocol.admin import Health
+from stanchion.broker.upkeep.check_command import check
+from stanchion.broker.upkeep.key_command import key as key_group
+from stanchion.protocol.admin import ErrorReply, Health
 from stanchion.protocol.refusal import RefusedError
 
-__all__ = ["audit", "broker"]
+__all__ = ["audit", "broker", "key_group"]
 
 STOP_WAIT_S = 30.0
 
@@ -33,6 +35,9 @@ _state_dir = click.option(
 @click.group()
 def broker() -> None:
     """Hold the provider keys and see every model request."""
+
+
+broker.add_command(check)
 
 
 @broker.command()
@@ -116,6 +121,22 @@ def key(state_dir: str | None) -> None:
         raise BrokerFailedError(
             f"{error}; a broker makes it at its first start", next_command="stanchion broker serve"
         ) from error
+
+
+@broker.command(hidden=True)
+@click.option("--config", "config_path", type=click.Path(path_type=Path))
+def profiles(config_path: Path | None) -> None:
+    """Print what a launcher may know of each profile, or the refusal; reads no key."""
+    from stanchion.broker.config import built_in
+    from stanchion.broker.upkeep.configured import find
+    from stanchion.protocol.codec import encode
+
+    try:
+        config = built_in() if config_path is None else find(str(config_path)).config
+    except RefusedError as error:
+        click.echo(encode(ErrorReply(error=error.refusal)))
+        return
+    click.echo(encode([profile.view(name) for name, profile in config.profiles.items()]))
 
 
 def _default_runtime_dir() -> Path:

@@ -18,6 +18,8 @@ OWN = {
     "cancel": "stanchion.runner.cli.cancel:cancel",
     "demo": "stanchion.runner.cli.demo:demo",
     "doctor": "stanchion.runner.cli.doctor:doctor",
+    "init": "stanchion.runner.cli.init:init",
+    "limits": "stanchion.runner.cli.limits:limits",
     "logs": "stanchion.runner.cli.logs:logs",
     "ps": "stanchion.runner.cli.ps:ps",
     "rerun": "stanchion.runner.cli.rerun:rerun",
@@ -35,6 +37,9 @@ SHORT_HELP = {
     "cancel": "Cancel a running attempt.",
     "demo": "Everything on this machine, no key needed.",
     "doctor": "What this host can do, and the command for each missing thing.",
+    "init": "Write a commented stanchion.toml.",
+    "key": "Keys of provider accounts, in files that only you can read.",
+    "limits": "Which output limit, context and effort words a model gets.",
     "images": "The pieces that sandboxes are put together from.",
     "logs": "What an agent said and did.",
     "ps": "The attempts of this broker.",
@@ -66,8 +71,6 @@ class Root(click.Group):
             return super().main(arguments, prog_name, complete_var, False, **extra)
         try:
             code = super().main(arguments, prog_name, complete_var, False, **extra)
-        except click.Abort as aborted:
-            code = _show(aborted, arguments)
         except Exception as error:
             code = _show(error, arguments)
             if code is None:

@@ -19,6 +19,7 @@ from stanchion.protocol.launch import (
     ImageRef,
     Isolation,
     LaunchSpec,
+    Limit,
     Limits,
     ModelRef,
     SandboxKind,
@@ -110,6 +111,7 @@ def resolve(
     context = resolve_context(
         launch=options.context, operator=operator.context, model=options.model
     )
+    check_within(output, context)
     version = harness_version(options, profile, adapter)
     config = task.config
     env = {**config.env, **config.solution_env}
@@ -188,6 +190,19 @@ def _uid(user: User | None, pinned: Pinned, options: Options) -> int:
             remedy="use --sandbox runsc, or remove the user from the task",
         )
     return uid
+
+
+def check_within(output: Limit, context: Limit | None) -> None:
+    """A provider refuses a response that may be longer than the model's whole window."""
+    if context is not None and output.value > context.value:
+        raise refuse(
+            "limit_above_context",
+            field="--output-limit",
+            value=f"{output.value} ({output.source})",
+            rule=f"one response is no longer than the context window, {context.value} tokens "
+            f"({context.source})",
+            remedy=f"Pass --output-limit N up to {context.value}, or mend the window with --context",
+        )
 
 
 def _dialect(options: Options, profile: ProfileView, adapter: Adapter) -> Dialect:
