@@ -38,7 +38,9 @@ def test_it_says_of_every_power_whether_it_is_there() -> None:
 def test_it_is_gone_with_whoever_started_it(tmp_path: Path) -> None:
     if find_powers().why_not is not None:
         pytest.skip("no namespaces for this user")
-    (tmp_path / "order").write_bytes(order(tmp_path, "/bin/sh", "-c", "sleep 300 & echo ready; wait"))
+    (tmp_path / "order").write_bytes(
+        order(tmp_path, "/bin/sh", "-c", "sleep 300 & echo ready; wait")
+    )
     starter = (
         "import subprocess, sys; "
         "subprocess.run(sys.argv[2:], stdin=open(sys.argv[1]), stderr=subprocess.DEVNULL)"
