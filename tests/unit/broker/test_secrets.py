@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from stanchion.broker.secrets import Secret, load_secret
+from stanchion.protocol.credentials import EnvProof, proof_of
 from stanchion.protocol.refusal import RefusedError
 
 KEY = "sk-CANARY-0123456789"
@@ -34,11 +35,15 @@ def test_a_very_short_key_is_not_looked_for() -> None:
     assert Secret("abc").mask_text("abcdef") == "abcdef"
 
 
-def test_an_environment_variable_is_read_and_removed(tmp_path: Path) -> None:
+def test_an_environment_variable_is_read(tmp_path: Path) -> None:
     environ = {"K": KEY}
     secret = load("env:K", tmp_path, environ)
     assert secret is not None
-    assert (secret.reveal(), environ) == (KEY, {})
+    assert secret.reveal() == KEY
+    proof = EnvProof(name="K", salt="s", proof=proof_of("s", KEY))
+    assert secret.proven_by(proof)
+    assert not Secret("sk-another").proven_by(proof)
+    assert KEY not in str(proof)
 
 
 def test_a_private_file_is_read_relative_to_the_configuration(tmp_path: Path) -> None:

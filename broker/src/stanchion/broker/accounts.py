@@ -6,7 +6,7 @@ rehearsal account takes port and key from the launch.
 """
 
 import os
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -18,6 +18,7 @@ from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
+from stanchion.protocol.credentials import EnvProof
 from stanchion.protocol.launch import AccountRef
 from stanchion.protocol.refusal import RefusedError
 
@@ -59,7 +60,29 @@ class Accounts:
             for account, table in profile.accounts.items()
             if name != REHEARSAL
         }
+        self._from_env = {
+            table.credential.removeprefix("env:"): self._standings[name, account]
+            for name, profile in config.profiles.items()
+            for account, table in profile.accounts.items()
+            if table.credential.startswith("env:")
+        }
+        for name in self._from_env:
+            environ.pop(name, None)  # only once all accounts have read it
         self._rehearsals: WeakValueDictionary[tuple[int, str], Turns] = WeakValueDictionary()
+
+    @property
+    def env_names(self) -> tuple[str, ...]:
+        """The environment variables that keys were read from."""
+        return tuple(sorted(self._from_env))
+
+    def differing(self, proofs: Iterable[EnvProof]) -> tuple[str, ...]:
+        """Variables in which a caller has another key than this broker was started with."""
+        held = {name: standing.key for name, standing in self._from_env.items()}
+        return tuple(
+            proof.name
+            for proof in proofs
+            if (key := held.get(proof.name)) is not None and not key.proven_by(proof)
+        )
 
     def tripped(self, profile: str) -> dict[str, Trip]:
         """Accounts of a profile under which nothing starts."""

@@ -159,9 +159,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     config_sha256: str | None
     """Of the configuration file as loaded."""
     open_runs: int
+    env_names: tuple[str, ...] = ()
+    """Environment variables that keys were read from at the start."""
 
 
 class ErrorReply(msgspec.Struct, frozen=True, kw_only=True):
     """Body of every 4xx of the admin API."""
 
     error: Refusal
+    oldest: str | None = None
+    """With `cursor_gone`: the earliest cursor that may be passed."""

@@ -1,5 +1,6 @@
 """Talks to the admin API over its Unix socket: typed calls, typed errors, no retries."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -18,10 +19,11 @@ from stanchion.protocol.admin import (
     RunView,
 )
 from stanchion.protocol.codec import CodecError, decode, encode
+from stanchion.protocol.credentials import ComparedEnv, CompareEnv, EnvProof
 from stanchion.protocol.events import StageChanged
 from stanchion.protocol.evidence import HostFacts
-from stanchion.protocol.overview import VitalsPage
 from stanchion.protocol.job import CloseJob, OpenJob
+from stanchion.protocol.overview import VitalsPage
 from stanchion.protocol.refusal import RefusedError, refuse
 
 T = TypeVar("T")
@@ -60,6 +62,12 @@ class BrokerClient:
 
     async def health(self) -> Health:
         return decode(await self._call("GET", "/healthz"), Health)
+
+    async def differing_env(self, proofs: Sequence[EnvProof]) -> tuple[str, ...]:
+        """Variables in which this process has another key than the broker was started with."""
+        body = encode(CompareEnv(proofs=tuple(proofs)))
+        data = await self._call("POST", "/v1/credentials/compare", body)
+        return decode(data, ComparedEnv).differing
 
     async def profiles(self) -> list[ProfileView]:
         return decode(await self._call("GET", "/v1/profiles"), list[ProfileView])

@@ -1,4 +1,4 @@
-"""`stanchion broker check`: does the configuration hold, can every key be read, do providers answer.
+"""`stanchion broker check`: does the configuration hold, can keys be read, do providers answer.
 
 Options in, a report and an exit code out.
 """

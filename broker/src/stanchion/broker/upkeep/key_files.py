@@ -74,8 +74,8 @@ def key_file(config: Config, name: str, *, folder: Path) -> Path:
             field=field,
             value=credential,
             rule="`key set` writes key files only, and this key comes from the environment",
-            remedy=f'Export {rest} where the broker starts, or write credential = "file:keys/{flat}"'
-            " there",
+            remedy=f"Export {rest} where the broker starts, or write "
+            f'credential = "file:keys/{flat}" there',
         )
     raise refuse(
         "key_not_stored",

@@ -71,7 +71,8 @@ def answer_problem(
     if status < 300 or status in _NO_LIST:
         return None
     provider = check.name.rpartition("/")[2]
-    places = ", ".join(filter(None, (answer_words(status, error, None), request_id)))
+    said = f"{status} {answer_words(status, error, None)}"
+    places = ", ".join(filter(None, (said, request_id)))
     if status < 400:
         return _problem(check, "provider_answer", f"{provider} answered with a redirect ({status})")
     kind = classify(status, error, output_limit=None)
@@ -90,9 +91,7 @@ def answer_words(status: int, error: ProviderError, models: int | None) -> str:
         return f"{models} models" if models is not None else "an answer that is no list of models"
     if status in _NO_LIST:
         return "the server has no list of models: reached, but the key was not tried"
-    kind = error.kind or error.code
-    words = f": {error.words}" if error.words else ""
-    return f"{status}{'' if kind is None else f' {kind}'}{words}"
+    return ": ".join(filter(None, (error.kind or error.code, error.words))) or "without a word"
 
 
 def unreachable(check: AccountCheck, why: str) -> Refusal:

@@ -201,7 +201,7 @@ def check_within(output: Limit, context: Limit | None) -> None:
             value=f"{output.value} ({output.source})",
             rule=f"one response is no longer than the context window, {context.value} tokens "
             f"({context.source})",
-            remedy=f"Pass --output-limit N up to {context.value}, or mend the window with --context",
+            remedy=f"Pass --output-limit N up to {context.value}, or the true window as --context",
         )
 
 

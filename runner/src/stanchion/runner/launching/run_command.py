@@ -5,6 +5,7 @@ complete and the result folder is there.
 """
 
 import os
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,6 +37,7 @@ from stanchion.runner.launching.resolve import (
     harness_version,
     resolve,
 )
+from stanchion.runner.launching.staleness import stale_words
 from stanchion.runner.results.job_folder import Job, JobFolder, default_folder
 from stanchion.runner.tasks.task import Task, read_task
 
@@ -120,6 +122,9 @@ async def find_ground(request: Request, say: Say) -> Ground:
     health = await ensure_broker(paths, config, say)
     async with BrokerClient(paths.admin_socket) as broker:
         profile = await _profile(broker, request)
+        if request.options.account != REHEARSAL:
+            for words in await stale_words(broker, health, os.environ):
+                sys.stderr.write(f"warning: {words}\n")  # also where nothing else is shown
     version = harness_version(request.options, profile, harness)
     private = private_places(paths, config.path if config else None)
     return Ground(request, profile, harness, version, paths, health.pid, private)

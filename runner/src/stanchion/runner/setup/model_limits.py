@@ -148,11 +148,11 @@ def limits_lines(view: LimitsView) -> list[str]:
         lines.append(f"          {view.documented_by}")
     for way in view.accounts:
         whose = "any account" if way.account is None else f"{way.profile}/{way.account}"
-        context = way.context
+        context, output = way.context, way.output_limit
         lines += [
             "",
             f"account   {whose} ({way.api})",
-            f"limit     {way.output_limit.value} output tokens   {_SOURCES[way.output_limit.source]}",
+            f"limit     {output.value} output tokens   {_SOURCES[output.source]}",
             "context   unknown: the harness never compacts by itself"
             if context is None
             else f"context   {context.value} tokens   {_SOURCES[context.source]}",
