@@ -6,9 +6,9 @@ import pytest
 from fakes.launches import KEY, order, spec
 from stanchion.broker.accounts import Accounts
 from stanchion.broker.config import built_in, read_config
-from stanchion.protocol.credentials import EnvProof, proof_of
 from stanchion.broker.plane.pacing.trips import Trip
 from stanchion.broker.plane.upstream import Target
+from stanchion.protocol.credentials import EnvProof, proof_of
 from stanchion.protocol.exchange import ErrorClass
 from stanchion.protocol.launch import ModelRef
 from stanchion.protocol.refusal import RefusedError

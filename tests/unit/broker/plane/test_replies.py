@@ -18,7 +18,8 @@ def test_every_denial_has_its_body(word: str) -> None:
 
 def test_no_sentence_invites_a_retry() -> None:
     """OpenCode takes such words in any body for a passing failure."""
-    for word in ("mismatch", "forbidden", "unauthorized", "upstream_unreachable", "no_receipt"):
+    words = ("mismatch", "forbidden", "unauthorized", "upstream_unreachable", "no_receipt")
+    for word in (*words, "account_tripped", "budget_spent", "held_too_long"):
         text = constant_reply(word).decode()
         assert not re.search(
             r"rate limit|overloaded|try again|too many requests", text, re.IGNORECASE

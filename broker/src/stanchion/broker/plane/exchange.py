@@ -208,7 +208,9 @@ class _Exchange:
             on_pause=up.pause,
             on_resume=up.resume,
         )
-        await _first_of(HEAD_WAIT_S, up.head, self._desk.revoked, gone)
+        # A model may think for as long as its harness listens; less would ask and pay again.
+        head_wait_s = max(HEAD_WAIT_S, self._desk.spec.waits.header_wait_s)
+        await _first_of(head_wait_s, up.head, self._desk.revoked, gone)
         if gone.done() and not up.head.done():
             await _first_of(Limits().drain_s, up.head, self._desk.revoked)
         if self._desk.revoked.done():
