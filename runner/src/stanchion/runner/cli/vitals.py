@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
@@ -74,19 +75,22 @@ async def _attempt(broker: "BrokerClient", run: str) -> str:
 async def _watch(
     broker: "BrokerClient", only: str | None, console: "Console", *, as_json: bool
 ) -> None:
-    """On a terminal one table that is drawn again, else what is new, to the end of `only`."""
+    """On a terminal one table that is drawn again, else what is new; to the end of `only`."""
     from rich.live import Live
 
     rows: dict[str, AttemptVitals] = {}
     page = await broker.vitals()
-    with Live(console=console, auto_refresh=False) as live:
+    with ExitStack() as stack:
+        live = None
+        if console.is_terminal and not as_json:
+            live = stack.enter_context(Live(console=console, auto_refresh=False))
         while only is None or only not in rows or rows[only].state == "open":
             heard = _chosen(page.attempts, only)
             rows.update({one.id: one for one in heard})
-            if as_json or not console.is_terminal:
-                _print(heard, console, as_json=as_json, lines=True)
-            else:
+            if live is not None:
                 live.update(_table(list(rows.values())), refresh=True)
+            else:
+                _print(heard, console, as_json=as_json, lines=True)
             page = await broker.vitals(after=page.cursor, wait_s=WATCH_WAIT_S)
 
 
