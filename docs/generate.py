@@ -78,6 +78,7 @@ def schemas() -> str:
         admin.Health,
         admin.ErrorReply,
         result.AttemptResult,
+        result.OpenAttempt,
         overview.VitalsPage,
         overview.Checkpoint,
     ]
