@@ -171,13 +171,15 @@ def test_all_attempts_of_an_account_stand_in_one_queue(tmp_path: Path) -> None:
 
 def test_a_tripped_account_takes_no_launch_until_its_key_file_is_written(tmp_path: Path) -> None:
     filed = Filed(tmp_path)
-    filed.resolve().turns.tripped(TRIP)
+    old = filed.resolve().turns
+    old.tripped(TRIP)
     with pytest.raises(RefusedError, match="nothing starts under this account"):
         filed.resolve()
     assert filed.accounts.tripped("evals") == {"lab": TRIP}
     assert filed.accounts.tripped("other") == {}
     filed.write("sk-the-first-key")
-    assert filed.resolve().turns.trip is None
+    new = filed.resolve().turns
+    assert (old.trip, new.trip) == (TRIP, None)
     assert filed.accounts.tripped("evals") == {}
 
 

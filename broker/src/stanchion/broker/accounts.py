@@ -115,13 +115,17 @@ class Accounts:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
     def _standing(self, profile: str, account: str, table: Account) -> _Standing:
-        """Of a configured account, with its key as it is now."""
+        """Of a configured account, with its key as it is now.
+
+        A key file that was written anew starts a new queue; what is open stays in the old one, so
+        that an answer to the old key never trips the new one.
+        """
         standing = self._standings[profile, account]
         mark = self._mark(table)
         if mark != standing.mark:
             standing.key = self._load(profile, account, table)
             standing.mark = mark
-            standing.turns.mended()
+            standing.turns = Turns(table.max_in_flight)
         return standing
 
     def _rehearsal_turns(self, port: int, fingerprint: str, table: Account) -> Turns:

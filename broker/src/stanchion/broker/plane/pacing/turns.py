@@ -87,10 +87,6 @@ class Turns:
             for call in list(self._waiting):
                 self._give(call, Verdict.REFUSED)
 
-    def mended(self) -> None:
-        """The operator changed the credential."""
-        self.trip = None
-
     def _dispatch(self) -> None:
         now_ms = self._now_ms()
         for call in self._pacer.hopeless(now_ms):
