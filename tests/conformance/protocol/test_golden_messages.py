@@ -48,6 +48,7 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
         admin.Health,
         admin.ErrorReply,
         result.AttemptResult,
+        result.OpenAttempt,
         overview.VitalsPage,
         overview.Checkpoint,
     ]
