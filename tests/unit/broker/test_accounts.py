@@ -33,6 +33,8 @@ base_url = "https://api.example.com{_path}"
 credential = "env:{_name.upper()}_KEY"
 """
 CONFIG = read_config(TEXT.encode())
+KEYS = dict.fromkeys(("A_KEY", "C_KEY", "D_KEY", "E_KEY"), KEY)
+NAMES = ("A_KEY", "C_KEY", "D_KEY", "E_KEY")
 
 
 def accounts(environ: dict[str, str]) -> Accounts:
@@ -40,7 +42,7 @@ def accounts(environ: dict[str, str]) -> Accounts:
 
 
 def test_each_account_has_its_own_address_and_key() -> None:
-    environ = dict.fromkeys(("A_KEY", "C_KEY", "D_KEY", "E_KEY"), KEY)
+    environ = dict.fromkeys(NAMES, KEY)
     found = accounts(environ)
     for name, tls, port, key in (("a", True, 443, KEY), ("b", False, 8000, None)):
         launch = msgspec.structs.replace(
@@ -89,7 +91,7 @@ def test_a_missing_key_is_an_error_at_the_start() -> None:
 def test_an_anthropic_account_takes_its_base_url_with_or_without_the_version(
     name: str, path: str
 ) -> None:
-    found = accounts(dict.fromkeys(("A_KEY", "C_KEY", "D_KEY", "E_KEY"), KEY))
+    found = accounts(dict.fromkeys(NAMES, KEY))
     launch = msgspec.structs.replace(
         order(), spec=spec(profile="evals", model=ModelRef(account=name, id="m")), rehearsal=None
     )
@@ -107,15 +109,15 @@ base_url = "https://api.example.com/v1/"
 credential = "env:A_KEY"
 """
     )
-    environ = {"A_KEY": KEY, "HOME": "/h"}
+    environ = {**dict.fromkeys(NAMES, KEY), "HOME": "/h"}
     config = read_config(text.encode())
     found = Accounts(config, folder=Path(), environ=environ, fingerprint=lambda _: "f")
     assert environ == {"HOME": "/h"}
-    assert found.env_names == ("A_KEY",)
+    assert found.env_names == NAMES
 
 
 def test_another_key_in_the_callers_environment_shows() -> None:
-    found = accounts({"A_KEY": KEY})
+    found = accounts(dict.fromkeys(NAMES, KEY))
 
     def proof(name: str, value: str) -> EnvProof:
         return EnvProof(name=name, salt="00ff", proof=proof_of("00ff", value))
