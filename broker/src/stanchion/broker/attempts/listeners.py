@@ -73,6 +73,22 @@ class Listeners:
     async def open(self, attempt: Attempt, tasks: Tasks) -> None:
         """Leave the frozen launch there, in the bytes that have its digest, and listen on both."""
         (self.directory / LAUNCH).write_bytes(encode(attempt.terms.launch))
+        await self._listen(attempt, tasks)
+
+    def stands(self) -> bool:
+        """Whether the directory is still there, and still ours."""
+        try:
+            found = self.directory.lstat()
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+    async def reopen(self, attempt: Attempt, tasks: Tasks) -> None:
+        """Listen again where a former broker did; the sockets it left answer nobody."""
+        self._remove_sockets()
+        await self._listen(attempt, tasks)
+
+    async def _listen(self, attempt: Attempt, tasks: Tasks) -> None:
         loop = asyncio.get_running_loop()
         model = bind_private(self.directory / "model.sock")
         self._servers.append(
@@ -91,6 +107,9 @@ class Listeners:
         """Stop listening; the sockets' files go."""
         for server in self._servers:
             server.close()
+        self._remove_sockets()
+
+    def _remove_sockets(self) -> None:
         for name in ("model.sock", "control.sock"):
             with contextlib.suppress(OSError):
                 (self.directory / name).unlink()

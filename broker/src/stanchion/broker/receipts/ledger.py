@@ -16,6 +16,7 @@ import msgspec
 
 from stanchion.broker.receipts.bundle import Broken, verify
 from stanchion.broker.receipts.chain import Chain, ChainError, build_header
+from stanchion.broker.receipts.checkpoint import build_checkpoint
 from stanchion.broker.receipts.event_store import EventStore
 from stanchion.broker.receipts.event_tables import EVENTS_FILE
 from stanchion.broker.receipts.job_ledger import JobLedger
@@ -24,6 +25,7 @@ from stanchion.broker.receipts.store import CONTROL_FILE, RunStore
 from stanchion.broker.receipts.writer import LedgerError
 from stanchion.protocol.codec import encode
 from stanchion.protocol.ids import parse_attempt_id, split_attempt_id
+from stanchion.protocol.overview import Checkpoint
 from stanchion.protocol.receipt import Record, RunClose
 from stanchion.protocol.refusal import refuse
 
@@ -228,6 +230,10 @@ class Ledger:
         """The bundle file of any attempt as it is durable now; None = it has no record yet."""
         lines = self.store.receipt_lines(attempt_id)
         return _bundle(lines) if len(lines) > 1 else None
+
+    def checkpoint(self, at_ms: int) -> Checkpoint:
+        """The heads of all chains as they are durable now, signed; any thread may call it."""
+        return build_checkpoint(self.store.heads(), at_ms=at_ms, signer=self._keys)
 
     def _book(self, attempt_id: str, chain: Chain) -> Book:
         return Book(attempt_id, chain, store=self.store, keys=self._keys, now_ms=self._now_ms)
