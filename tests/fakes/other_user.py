@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from stanchion.images.bundle import ensure_bundle
 from stanchion.runner.tasks.examples import example_task
 
 NOBODY = 65534
@@ -57,6 +58,7 @@ def environment(home: Path) -> dict[str, str]:
 @contextmanager
 def other_user(cache_dir: Path) -> Iterator[OtherUser | None]:
     """With a state folder whose pieces are this machine's; None where it cannot run our Python."""
+    ensure_bundle(cache_dir)  # it may not write there itself
     with tempfile.TemporaryDirectory(prefix="st") as folder:
         home = Path(folder)
         state = home / ".local" / "state" / "stanchion"
