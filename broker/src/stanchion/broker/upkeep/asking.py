@@ -103,7 +103,7 @@ def read_error(body: bytes, target: Target) -> ProviderError:
     """The provider's own words: its error object, else the beginning of its text."""
     document = _json(body)
     error = document.get("error", document)
-    if isinstance(error, dict):
+    if isinstance(error, dict) and error:
         said = error.get("message")
         return ProviderError(
             code=_plain(error.get("code"), target),
