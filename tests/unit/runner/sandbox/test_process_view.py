@@ -68,7 +68,7 @@ def test_every_bind_has_its_place_made_before_it() -> None:
     [
         ("/opt/tools/state", True),
         ("/etc/stanchion", True),
-        ("/home/a/state", False),
+        ("/home/agent/state", False),
         ("/etc", False),
     ],
 )
