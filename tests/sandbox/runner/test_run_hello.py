@@ -119,7 +119,7 @@ def test_a_run_is_graded_and_says_all_of_it_in_one_document(stanchion: Command) 
     attempt = folder / "attempts" / "hello__1"
     assert result.receipts.bundle == str(attempt / "receipts.bundle")
     assert sorted(path.name for path in folder.iterdir()) == [
-        "attempts", "job.json", "results.jsonl", "summary.json", "summary.txt",
+        "attempts", "job.json", "job.receipts", "results.jsonl", "summary.json", "summary.txt",
     ]  # fmt: skip
     assert (attempt / "artifacts/work/hello.txt").read_text() == "Hello from inside the sandbox.\n"
     assert (attempt / "verifier" / "reward.txt").read_text().strip() == "1"

@@ -13,10 +13,14 @@ from stanchion.runner.jobs.trip import Trip, trip_line, trip_of_refusal, trip_of
 REFUSED = a_result(EndReason.PROVIDER_REFUSED, score=None, model="anthropic/claude-x")
 
 
-def bundle(error: ErrorClass | None = ErrorClass.AUTH, words: str | None = "bad key.") -> bytes:
+def bundle(
+    error: ErrorClass | None = ErrorClass.AUTH,
+    words: str | None = "bad key.",
+    status: int | None = 401,
+) -> bytes:
     answered = Answered(
         result=ExchangeResult.PROVIDER_ERROR,
-        status=401,
+        status=status,
         error_class=error,
         error_words=words,
         provider_request_id="req_1",
@@ -57,6 +61,28 @@ def test_the_receipts_of_one_that_ended_so_say_the_same() -> None:
     )
     line = trip_line(trip, unscored=1, not_started=0, folder="o")
     assert "1 attempt ended unscored, 0 not started" in line
+
+
+def test_the_providers_own_answer_counts_before_what_followed_from_it_here() -> None:
+    followed = bundle(words="another request showed it", status=None)
+    trip = trip_of_result(REFUSED, "evals", bundle() + followed)
+
+    assert trip is not None
+    assert trip.what.endswith("(401 auth, req_1): bad key")
+    later = bundle(ErrorClass.RATE_LIMITED)
+    assert trip_of_result(REFUSED, "evals", bundle() + later) is None
+
+
+def test_of_several_trips_the_one_that_is_known_best_is_said() -> None:
+    derived = trip_of_result(REFUSED, "evals", bundle(status=None))
+    seen = trip_of_result(REFUSED, "evals", bundle())
+
+    assert derived is not None
+    assert seen is not None
+    assert derived.or_better(seen) is seen
+    assert seen.or_better(derived) is seen
+    assert seen.or_better(None) is seen
+    assert seen.or_better(Trip(what="w", fix="f", rank=2)).what == "w"
 
 
 @pytest.mark.parametrize("error", [ErrorClass.MODEL_NOT_FOUND, ErrorClass.RATE_LIMITED, None])

@@ -92,7 +92,7 @@ class Scheduler:
                     return
                 await self._wait(plan)
                 for one in await self._see():
-                    self.trip = self.ended(one) or self.trip
+                    self._trip_over(self.ended(one))
 
     def _plan(self) -> Plan:
         session = Session(
@@ -142,6 +142,9 @@ class Scheduler:
     def _give_up(self, action: Action, gave_up: GaveUp) -> None:
         self.gave_up[action.key] = gave_up
         if gave_up.refusal is not None:
-            self.trip = trip_of_refusal(gave_up.refusal) or self.trip
+            self._trip_over(trip_of_refusal(gave_up.refusal))
             if gave_up.refusal.id not in THIS_ATTEMPT_ONLY:
                 self._refused.add(action.task)
+
+    def _trip_over(self, trip: Trip | None) -> None:
+        self.trip = trip if self.trip is None else self.trip.or_better(trip)

@@ -35,21 +35,28 @@ class Trip:
 
     what: str
     fix: str
+    rank: int = 1
+    """How well it is known: 2 the broker's word, 1 the provider's answer, 0 what followed."""
+
+    def or_better(self, other: "Trip | None") -> "Trip":
+        """The one that is known best; of equals the first."""
+        return other if other is not None and other.rank > self.rank else self
 
 
 def trip_of_refusal(refusal: Refusal) -> Trip | None:
     """The broker refused a launch for its account."""
     if refusal.id != TRIPPED:
         return None
-    return Trip(what=refusal.rule.removesuffix(SUFFIX), fix=refusal.remedy.removeprefix("Fix: "))
+    fix = refusal.remedy.removeprefix("Fix: ")
+    return Trip(what=refusal.rule.removesuffix(SUFFIX), fix=fix, rank=2)
 
 
 def trip_of_result(result: AttemptResult, profile: str, bundle: bytes) -> Trip | None:
     """An attempt ended because its account was refused."""
     if result.outcome.reason is not EndReason.PROVIDER_REFUSED:
         return None
-    answered = _last_answer(bundle)
-    if answered is None or answered.error_class not in _WORDS:
+    answered = _refused_answer(bundle)
+    if answered is None or answered.error_class is None:
         return None
     provider = result.model.partition("/")[0]
     account = f"{profile}/{provider}"
@@ -61,18 +68,29 @@ def trip_of_result(result: AttemptResult, profile: str, bundle: bytes) -> Trip |
     return Trip(
         what=f"{said} ({', '.join(places)}){words}",
         fix=f"stanchion key set {account}, then stanchion run --resume DIR",
+        rank=0 if answered.status is None else 1,
     )
 
 
-def _last_answer(bundle: bytes) -> Answered | None:
-    for line in reversed(bundle.splitlines()):
-        try:
-            record = msgspec.json.decode(line, type=_End)
-        except msgspec.DecodeError:
-            continue
-        if record.answered is not None:
-            return record.answered
-    return None
+def _refused_answer(bundle: bytes) -> Answered | None:
+    """The account's refusal; the provider's own answer before what followed from it here."""
+    answers = [
+        record.answered
+        for record in map(_end_of, bundle.splitlines())
+        if record is not None and record.answered is not None
+    ]
+    refused = [answer for answer in answers if answer.error_class in _WORDS]
+    if not answers or answers[-1] not in refused:
+        return None
+    own = [answer for answer in refused if answer.status is not None]
+    return (own or refused)[-1]
+
+
+def _end_of(line: bytes) -> _End | None:
+    try:
+        return msgspec.json.decode(line, type=_End)
+    except msgspec.DecodeError:
+        return None
 
 
 def trip_line(trip: Trip, *, unscored: int, not_started: int, folder: str) -> str:

@@ -33,7 +33,6 @@ from stanchion.runner.results.job_folder import RESULT, JobFolder
 
 FULL_S = 5.0
 """Between tries while the broker has as many open attempts as it takes."""
-BROKER_TRIES = 3
 NEVER_OPENED = "its keeper was gone before the broker had opened the attempt"
 
 Show = Callable[[Key, Event | Unknown], None]
@@ -52,6 +51,8 @@ class KeeperWork:
     """The broker went away: have another one, or raise why not."""
     spare: Keeper | None = None
     """One that is ready for the first order."""
+    broker_tries: int = 3
+    """Of one attempt, before it is given up."""
     _away: dict[Key, int] = field(default_factory=dict)
 
     async def start(self, action: Start) -> GaveUp | None:
@@ -78,7 +79,7 @@ class KeeperWork:
 
     async def _broker_away(self, key: Key, error: BrokerUnreachableError) -> GaveUp | None:
         self._away[key] = self._away.get(key, 0) + 1
-        if self._away[key] >= BROKER_TRIES:
+        if self._away[key] >= self.broker_tries:
             return GaveUp(str(error), broker_away=True)
         await self.restart_broker()
         return None
