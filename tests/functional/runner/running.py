@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import select
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -72,3 +74,12 @@ async def running(order: Order, paths: StatePaths, folder: Path) -> AsyncIterato
 
 def _groups(sandbox_id: str) -> list[Path]:
     return list(GROUPS.glob(f"*/stanchion/{sandbox_id}"))
+
+
+async def kill(attempt: Running) -> None:
+    """And wait for its end without taking note of it, which is `running`'s business."""
+    descriptor = os.pidfd_open(attempt.keeper.pid)
+    os.kill(attempt.keeper.pid, signal.SIGKILL)
+    ended, _, _ = await asyncio.to_thread(select.select, [descriptor], [], [], 20)
+    os.close(descriptor)
+    assert ended

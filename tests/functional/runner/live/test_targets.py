@@ -1,6 +1,5 @@
 """What a name leads to, with and without a broker."""
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -18,7 +17,7 @@ from stanchion.runner.launching.brokers import ensure_broker
 from stanchion.runner.live.board import Board
 from stanchion.runner.live.following import onto, read_events
 from stanchion.runner.live.targets import as_path, find_open, find_target, open_below
-from stanchion.runner.live.watching import order_cancel, result_of
+from stanchion.runner.live.watching import order_cancel
 from stanchion.runner.results.job_folder import write_json
 
 pytestmark = pytest.mark.timeout(60)
@@ -81,11 +80,3 @@ async def test_with_a_broker_both_are_found_until_it_has_ended(
         await find_target("aaaa", paths)
     with pytest.raises(RefusedError, match="no attempt that writes"):
         await open_below(tmp_path, paths)
-
-
-async def test_a_result_that_nobody_wrote_is_none(paths: StatePaths, tmp_path: Path) -> None:
-    leave_note(paths, tmp_path, pid=os.getpid())
-    target = await find_target("7f3a", paths)
-
-    assert await result_of(target) is None
-    assert await result_of(type(target)(None, None)) is None

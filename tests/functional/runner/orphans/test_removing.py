@@ -1,21 +1,15 @@
 """A keeper that was killed leaves things; only they are found, named and taken away."""
 
 import asyncio
-import json
 import os
 import secrets
-import select
-import signal
 from pathlib import Path
 
-import msgspec
 import pytest
-from click.testing import CliRunner
-from tests.functional.runner.running import Running, running
+from tests.functional.runner.running import Running, kill, running
 
 from stanchion.broker.client import BrokerClient, StatePaths
 from stanchion.protocol.admin import RunView
-from stanchion.runner.cli.doctor import doctor
 from stanchion.runner.keeper.notes import NOTES, read_notes
 from stanchion.runner.keeper.order import Order
 from stanchion.runner.orphans.looking import Places, look
@@ -27,28 +21,12 @@ pytestmark = pytest.mark.timeout(90)
 PROVEN = {TraceKind.RUN, TraceKind.DIRECTORY, TraceKind.SCRATCH}
 
 
-@pytest.fixture
-def fresh(order: Order) -> Order:
-    """With ids of its own: what other tests leave has other names."""
-    request = msgspec.structs.replace(order.open_run, run=secrets.token_hex(6))
-    return msgspec.structs.replace(order, open_run=request, sandbox_id=secrets.token_hex(16))
-
-
 def places(paths: StatePaths, folder: Path) -> Places:
     return Places(paths, folder / "nothing-else-here")
 
 
 def of(attempt: Running, found: list[Trace]) -> dict[TraceKind, Trace]:
     return {trace.kind: trace for trace in found if trace.attempt == attempt.id}
-
-
-async def kill(attempt: Running) -> None:
-    """And wait for its end without taking note of it, which is `running`'s business."""
-    descriptor = os.pidfd_open(attempt.keeper.pid)
-    os.kill(attempt.keeper.pid, signal.SIGKILL)
-    ended, _, _ = await asyncio.to_thread(select.select, [descriptor], [], [], 20)
-    os.close(descriptor)
-    assert ended
 
 
 async def view_of(paths: StatePaths, attempt: Running) -> RunView:
@@ -121,19 +99,3 @@ async def test_an_attempt_that_its_broker_lost_too_is_a_lost_broker(
         assert words[TraceKind.RUN] == "ended broker_lost"
         (result,) = read_results(attempt.folder)
         assert "does not know it any more" in result.outcome.detail
-
-
-async def test_the_command_lists_fixes_and_says_so_by_its_exit_code(
-    fresh: Order, paths: StatePaths, tmp_path: Path
-) -> None:
-    arguments = ["--orphans", "--json", "--state-dir", str(paths.root)]
-    async with running(fresh, paths, tmp_path) as attempt:
-        await kill(attempt)
-        listed = await asyncio.to_thread(CliRunner().invoke, doctor, arguments)
-        fixed = await asyncio.to_thread(CliRunner().invoke, doctor, [*arguments, "--fix"])
-        again = await asyncio.to_thread(CliRunner().invoke, doctor, arguments)
-
-    mine = [trace for trace in json.loads(listed.stdout) if trace["attempt"] == attempt.id]
-    assert {trace["kind"] for trace in mine} >= PROVEN
-    assert (listed.exit_code, fixed.exit_code, again.exit_code) == (1, 0, 0)
-    assert {one["words"] for one in json.loads(fixed.stdout)} >= {"ended sandbox_lost", "removed"}

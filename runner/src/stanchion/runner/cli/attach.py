@@ -46,7 +46,7 @@ async def _watch_one(target: "Target", paths: "StatePaths", *, rejoin: str) -> i
     from rich.console import Console
 
     from stanchion.broker.client import BrokerClient
-    from stanchion.runner.cli.run import exit_code
+    from stanchion.runner.cli.run_flow import attempt_exit_code
     from stanchion.runner.launching.interrupts import cancelling
     from stanchion.runner.launching.terminal_keys import Terminal
     from stanchion.runner.live.screen import attempt_title
@@ -74,13 +74,13 @@ async def _watch_one(target: "Target", paths: "StatePaths", *, rejoin: str) -> i
         click.echo(f"{target.id} has ended; see stanchion show {target.id}")
         return ExitCode.FAILED
     _print(target)
-    return exit_code(result, interrupts.code)
+    return attempt_exit_code(result, interrupts.code)
 
 
 async def _watch_several(targets: "list[Target]", paths: "StatePaths", folder: Path) -> int:
     """One line an ending; a screen for several attempts is `vitals --watch`."""
     from stanchion.broker.client import BrokerClient
-    from stanchion.runner.cli.run import exit_code
+    from stanchion.runner.cli.run_flow import attempt_exit_code
     from stanchion.runner.launching.interrupts import cancelling
     from stanchion.runner.launching.terminal_keys import Terminal
     from stanchion.runner.live.watching import result_of, watch
@@ -93,7 +93,9 @@ async def _watch_several(targets: "list[Target]", paths: "StatePaths", folder: P
     async def one(target: "Target") -> None:
         await watch(broker, target, cancel, lambda _event, _at_ms: None)
         result = await result_of(target)
-        codes.append(ExitCode.FAILED if result is None else exit_code(result, interrupts.code))
+        codes.append(
+            ExitCode.FAILED if result is None else attempt_exit_code(result, interrupts.code)
+        )
         say(f"{target.id} ended {result.outcome.reason if result else 'without a result file'}")
 
     say(f"{len(targets)} attempts run below {folder}; their vitals: stanchion vitals --watch")

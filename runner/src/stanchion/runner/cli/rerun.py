@@ -49,7 +49,7 @@ async def _rerun(
     from rich.console import Console
 
     from stanchion.protocol.codec import encode
-    from stanchion.runner.cli.run import exit_code
+    from stanchion.runner.cli.run_flow import attempt_exit_code
     from stanchion.runner.launching.again import prepare_again, read_terms
     from stanchion.runner.live.show_sources import from_path, text_of
     from stanchion.runner.screen.live_view import LiveView
@@ -60,7 +60,7 @@ async def _rerun(
         again = await prepare_again(terms, paths, config, view.say)
         result, stopped, where = await _attempt(again, folder, view)
     click.echo(encode(result) if as_json else text_of(from_path(where)))
-    return exit_code(result, stopped)
+    return attempt_exit_code(result, stopped)
 
 
 async def _attempt_folder(run: str, paths: "StatePaths") -> Path:
