@@ -7,7 +7,7 @@ from pathlib import Path
 SCRIPT = """#!/bin/sh
 for word in "$@"; do
     case "$word" in
-        run) echo $$ > {folder}/pid; exec cat {folder}/door ;;
+        run) echo $$ > {folder}/pid; exec timeout 120 cat {folder}/door ;;
         kill) kill -TERM "$(cat {folder}/pid)"; exit ;;
         delete) rm -f {folder}/*.state; exit ;;
     esac
