@@ -30,6 +30,7 @@ async def test_every_event_comes_once_and_in_order_to_the_end(paths: StatePaths)
     async with BrokerClient(paths.admin_socket) as broker:
         opened = await broker.open_run(OPEN)
         follower = Follower(broker, opened.id, taken.append, away_limit_s=30)
+        await broker.events(opened.id, wait_s=30)
         await follower.catch_up()
         before = len(taken)
         async with asyncio.TaskGroup() as group:

@@ -15,6 +15,7 @@ from stanchion.protocol.admin import (
     HostReport,
     OpenRun,
     ProfileView,
+    Rehearsal,
     RunOpenedReply,
     RunView,
 )
@@ -23,8 +24,8 @@ from stanchion.protocol.credentials import ComparedEnv, CompareEnv, EnvProof
 from stanchion.protocol.events import StageChanged
 from stanchion.protocol.evidence import HostFacts
 from stanchion.protocol.job import CloseJob, OpenJob
-from stanchion.protocol.overview import VitalsPage
-from stanchion.protocol.refusal import RefusedError, refuse
+from stanchion.protocol.overview import Checkpoint, VitalsPage
+from stanchion.protocol.refusal import Refusal, RefusedError, refuse
 
 T = TypeVar("T")
 
@@ -34,6 +35,14 @@ _CONNECT_S = 10.0
 
 class BrokerUnreachableError(Exception):
     """No broker answers on the socket, or it went away during the call."""
+
+
+class CursorGoneError(RefusedError):
+    """What follows the cursor is not kept whole; `oldest` is the earliest that may be passed."""
+
+    def __init__(self, refusal: Refusal, oldest: str) -> None:
+        super().__init__(refusal)
+        self.oldest = oldest
 
 
 class BrokerClient:
@@ -90,8 +99,10 @@ class BrokerClient:
     async def run(self, run: str) -> RunView:
         return decode(await self._call("GET", f"/v1/runs/{run}"), RunView)
 
-    async def runs(self) -> list[RunView]:
-        return decode(await self._call("GET", "/v1/runs"), list[RunView])
+    async def runs(self, state: str | None = None) -> list[RunView]:
+        """All of them; `open` or `closed`: only those."""
+        query = None if state is None else {"state": state}
+        return decode(await self._call("GET", "/v1/runs", query=query), list[RunView])
 
     async def events(self, run: str, after: str | None = None, wait_s: float = 0.0) -> EventsPage:
         """The events after a cursor; waits so long for the first one."""
@@ -105,6 +116,10 @@ class BrokerClient:
         query = {"wait": str(wait_s), **({} if after is None else {"after": after})}
         data = await self._call("GET", "/v1/vitals", query=query, timeout_s=_CALL_S + wait_s)
         return decode(data, VitalsPage)
+
+    async def checkpoint(self) -> Checkpoint:
+        """The heads of all chains, signed."""
+        return decode(await self._call("GET", "/v1/checkpoint"), Checkpoint)
 
     async def bundle(self, run: str) -> bytes:
         """The receipts as they are durable now; complete only once the attempt is closed."""
@@ -124,6 +139,10 @@ class BrokerClient:
     async def note(self, run: str, event: StageChanged) -> None:
         """Put a stage of the host into the stream."""
         await self._call("POST", f"/v1/runs/{run}/notes", encode(event))
+
+    async def present(self, run: str, rehearsal: Rehearsal) -> None:
+        """The provider of a rehearsal again, to a broker that took the attempt over."""
+        await self._call("POST", f"/v1/runs/{run}/rehearsal", encode(rehearsal))
 
     async def stop(self) -> None:
         """Have the broker end."""
@@ -167,7 +186,10 @@ class BrokerClient:
 
 def _refused(status: int, data: bytes) -> RefusedError:
     try:
-        return RefusedError(decode(data, ErrorReply).error)
+        reply = decode(data, ErrorReply)
+        if reply.oldest is not None:
+            return CursorGoneError(reply.error, reply.oldest)
+        return RefusedError(reply.error)
     except CodecError:
         return refuse(
             "broker_error",

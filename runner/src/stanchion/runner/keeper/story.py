@@ -59,7 +59,9 @@ async def keep(
             return tell(BrokerAway(why=str(error)))
         note.opened(opened)
         tell(Opened(id=opened.id, launch_sha256=opened.launch_sha256))
-        attempt = Attempt(order, opened, broker, started=started, watch=watch)
+        attempt = Attempt(
+            order, opened, broker, started=started, watch=watch, rehearsal=open_run.rehearsal
+        )
         try:
             result = await attempt.run(cancelled)
         except BaseException as error:
@@ -103,6 +105,7 @@ class Attempt:
         *,
         started: float,
         watch: Callable[[StreamEntry], None],
+        rehearsal: Rehearsal | None,
     ) -> None:
         self._order = order
         self._opened = opened
@@ -112,7 +115,13 @@ class Attempt:
         self._folder = Path(order.result_folder)
         self._recorder = Recorder(self._folder)
         self._held = HeldTime()
-        self._follower = Follower(broker, opened.id, self._take, away_limit_s=order.broker_away_s)
+        self._follower = Follower(
+            broker,
+            opened.id,
+            self._take,
+            away_limit_s=order.broker_away_s,
+            rehearsal=rehearsal,
+        )
 
     def _take(self, entry: StreamEntry) -> None:
         self._recorder.take(entry)
