@@ -28,6 +28,7 @@ from stanchion.runner.jobs.scheduler import GaveUp, Scheduler, wall_ms
 from stanchion.runner.jobs.trip import Trip, trip_of_result
 from stanchion.runner.jobs.work import KeeperWork
 from stanchion.runner.launching.attempt_run import AttemptError
+from stanchion.runner.launching.broker_return import BrokerReturn
 from stanchion.runner.launching.brokers import Say, ensure_broker
 from stanchion.runner.launching.keepers import Keeper
 from stanchion.runner.results.job_folder import JobFolder
@@ -121,6 +122,7 @@ class _Part:
             cancel=cancel,
             show=screen.show,
             restart_broker=self._restart_broker,
+            broker_back=BrokerReturn(paths_of(prepared), self._restart_broker, screen.say),
         )
         before = self._look({})
         folder.mend_lines([one.result for one in before if one.result is not None])

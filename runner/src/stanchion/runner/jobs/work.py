@@ -23,6 +23,7 @@ from stanchion.runner.jobs.scheduler import GaveUp
 from stanchion.runner.keeper.follow import BrokerLostError
 from stanchion.runner.keeper.progress_file import note_not_opened, read_progress
 from stanchion.runner.launching.attempt_run import AttemptError, run_attempt
+from stanchion.runner.launching.broker_return import BrokerReturn
 from stanchion.runner.launching.keepers import Keeper
 from stanchion.runner.launching.run_command import Prepared, launch_in
 from stanchion.runner.launching.start_file import StartFile, read_start
@@ -49,6 +50,8 @@ class KeeperWork:
     show: Show
     restart_broker: Callable[[], Awaitable[object]]
     """The broker went away: have another one, or raise why not."""
+    broker_back: BrokerReturn | None = None
+    """The same for attempts that are under way."""
     spare: Keeper | None = None
     """One that is ready for the first order."""
     broker_tries: int = 3
@@ -60,6 +63,7 @@ class KeeperWork:
         task = self.job.task(action.task)
         launch = launch_in(self.prepared[action.task], self.folder, number=action.number)
         launch.run, launch.retry_of, launch.cancel = task.run, action.retry_of, self.cancel
+        launch.broker_back = self.broker_back
         keeper, self.spare = self.spare, None
         try:
             await run_attempt(launch, lambda event: self.show(action.key, event), keeper)

@@ -30,6 +30,7 @@ from stanchion.runner.keeper.order import (
     RehearsalOrder,
     Report,
 )
+from stanchion.runner.launching.broker_return import BrokerReturn
 from stanchion.runner.launching.keepers import Keeper
 from stanchion.runner.launching.pieces import ReadyPieces
 from stanchion.runner.launching.start_file import StartFile, write_start
@@ -68,6 +69,8 @@ class Launch:
     """Where keys and state lie on this host; never shown to a sandbox."""
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by whoever wants the attempt cancelled."""
+    broker_back: BrokerReturn | None = None
+    """Has a broker that went away started again; None = the attempt is then watched no longer."""
 
     def order(self) -> Order:
         """For the keeper."""
@@ -159,16 +162,20 @@ async def _watch(launch: Launch, attempt: str, watch: Watch) -> None:
     """Only for showing: whatever goes wrong here must not touch the attempt."""
     after: str | None = None
     closed = False
-    try:
-        async with BrokerClient(launch.paths.admin_socket) as broker:
-            while True:
+    async with BrokerClient(launch.paths.admin_socket) as broker:
+        while True:
+            try:
                 page = await broker.events(attempt, after=after, wait_s=WATCH_WAIT_S)
-                for entry in page.entries:
-                    event = decode_event(entry.event)
-                    watch(event)
-                    closed = isinstance(event, RunClosed)
-                after = page.cursor
-                if page.ended or closed:
+            except RefusedError:
+                return
+            except BrokerUnreachableError:
+                if launch.broker_back is None or not await launch.broker_back.wait():
                     return
-    except (BrokerUnreachableError, RefusedError):
-        return
+                continue
+            for entry in page.entries:
+                event = decode_event(entry.event)
+                watch(event)
+                closed = isinstance(event, RunClosed)
+            after = page.cursor
+            if page.ended or closed:
+                return
