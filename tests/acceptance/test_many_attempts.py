@@ -77,14 +77,15 @@ def tasks(tmp_path: Path) -> list[Path]:
 
 
 def started(stanchion: Stanchion, *arguments: str | Path) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "stanchion.runner", *arguments],
-        cwd=stanchion.folder,
-        env={**os.environ, "STANCHION_STATE": str(stanchion.state)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    with (stanchion.folder / "said.txt").open("ab") as said:
+        return subprocess.Popen(
+            [sys.executable, "-m", "stanchion.runner", *arguments],
+            cwd=stanchion.folder,
+            env={**os.environ, "STANCHION_STATE": str(stanchion.state)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+        )
 
 
 def wait_for_results(folder: Path, number: int) -> None:
@@ -114,11 +115,13 @@ def test_nine_attempts_survive_faults_and_a_killed_command(
     assert 4 <= len(before) < 9
 
     with started(stanchion, "run", "--resume", "out") as process:
-        assert process.wait(PATIENCE_S) == 1, "three scores are withheld"
+        code = process.wait(PATIENCE_S)
+    said = (stanchion.folder / "said.txt").read_text()
+    assert code == 1, said  # three scores are withheld
 
     assert all(file.read_bytes() == content for file, content in before.items())
     results = [json.loads(line) for line in (out / "results.jsonl").read_bytes().splitlines()]
-    assert len(results) == 9
+    assert len(results) == 9, said
     ended = Counter((one["task"], one["outcome"]["reason"], one["score"]) for one in results)
     assert ended == {
         ("hello", "completed", 1.0): 3,
