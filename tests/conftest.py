@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from stanchion.images.bundle import Bundle, ensure_bundle
 from stanchion.images.errors import ImagesError
@@ -21,6 +22,10 @@ from stanchion.images.rootfs import BaseImage, ensure_base
 from stanchion.images.runsc import RunscInfo, find_runsc
 
 T = TypeVar("T")
+
+# No assertion on time: the machines that run this are shared.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 REPOSITORY = Path(__file__).parents[1]
 
