@@ -6,19 +6,22 @@ Endings, errors of the gate, protocol schemas and the commands' help are never w
 import json
 import sys
 from collections.abc import Callable
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 
 import click
 import msgspec
 
-from stanchion.protocol import admin, control, events, job, overview, receipt, result
+from stanchion.protocol import admin, control, credentials, events, job, overview, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
 from stanchion.runner.cli.root import root
+from stanchion.runner.errors import table as errors_table
 from stanchion.runner.tasks.task_fields import FIELDS, TABLES
 
+HEAD_LINES = 4
+"""Of the errors table: what it says about itself."""
 REFERENCE = Path(__file__).parent / "reference"
 PARTS = Path(__file__).parent / "parts"
 """Text that a generated page goes on with."""
@@ -77,6 +80,8 @@ def schemas() -> str:
         admin.ProfileView,
         admin.Health,
         admin.ErrorReply,
+        credentials.CompareEnv,
+        credentials.ComparedEnv,
         result.AttemptResult,
         result.OpenAttempt,
         overview.VitalsPage,
@@ -126,8 +131,43 @@ def task_format() -> str:
     return "\n".join(lines) + "\n"
 
 
+def errors() -> str:
+    """The errors table, in the sections of its file."""
+    lines = [
+        "# Errors",
+        "",
+        "What a command says when it does not do what was asked: one sentence and the next command",
+        "on standard error, one exit code. With `--json` standard output holds one document,",
+        '`{"error": {"id", "field", "value", "rule", "remedy", "next"}}`, and nothing else; the admin',
+        "API answers with the same document. Capitals stand for what differs from case to case.",
+        "A program tells errors apart by `id`; ids are never renamed.",
+    ]
+    rows = errors_table.table()
+    data = resources.files("stanchion.runner.errors").joinpath(errors_table.DATA_NAME)
+    for line in data.read_text("utf-8").splitlines()[HEAD_LINES:]:
+        if line.startswith("# "):
+            lines += [
+                "",
+                f"## {line[2:]}",
+                "",
+                *_header("id", "what it says", "why", "next", "exit"),
+            ]
+        elif line.startswith("["):
+            row = rows[line.strip("[]")]
+            command = f"`{row.next}`" if row.next else ""
+            name, code = f"`{line.strip('[]')}`", str(row.exit.value)
+            cells = (name, row.sentence, row.cause, command, code)
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _header(*names: str) -> list[str]:
+    return [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "endings.md": endings,
+    "errors.md": errors,
     "protocol.schema.json": schemas,
     "commands.md": commands,
     "task-format.md": task_format,

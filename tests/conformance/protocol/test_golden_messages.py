@@ -12,7 +12,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stanchion.protocol import admin, codec, control, events, job, overview, receipt, result
+from stanchion.protocol import (
+    admin,
+    codec,
+    control,
+    credentials,
+    events,
+    job,
+    overview,
+    receipt,
+    result,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from fakes.samples import sample
@@ -47,6 +57,8 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
         admin.ProfileView,
         admin.Health,
         admin.ErrorReply,
+        credentials.CompareEnv,
+        credentials.ComparedEnv,
         result.AttemptResult,
         result.OpenAttempt,
         overview.VitalsPage,

@@ -1,6 +1,8 @@
 """Every failure is one sentence and one exit code."""
 
 import json
+import subprocess
+import sys
 
 import click
 import pytest
@@ -9,7 +11,7 @@ from stanchion.broker.client import BrokerUnreachableError
 from stanchion.images.errors import ImagesError
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import refuse
-from stanchion.runner.cli.failures import FailedCommand, failure_of, translated
+from stanchion.runner.cli.failures import FailedCommand, failure_of, show_bug, translated
 from stanchion.runner.launching.attempt_run import AttemptError
 from stanchion.runner.launching.brokers import BrokerStartError
 
@@ -85,3 +87,24 @@ def test_everything_has_a_row_and_a_next_command(
 def test_a_bug_is_not_dressed_up() -> None:
     with pytest.raises(ZeroDivisionError), translated(as_json=False):
         raise ZeroDivisionError
+
+
+def test_showing_a_mistyped_option_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from stanchion.runner.cli.root import root\n"
+        "try:\n    root(['run', '--efort', 'max'])\n"
+        "except SystemExit as ended:\n    assert ended.code == 2\n"
+        "print([name for name in ('aiohttp', 'psutil', 'rich') if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_a_bug_leaves_one_document_too(capsys: pytest.CaptureFixture[str]) -> None:
+    show_bug(as_json=False)
+    assert capsys.readouterr().out == ""
+    show_bug(as_json=True)
+    assert json.loads(capsys.readouterr().out)["error"]["id"] == "internal"

@@ -7,7 +7,7 @@ import pytest
 
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.refusal import RefusedError
-from stanchion.runner.cli.run_options import folders_of, model_of
+from stanchion.runner.cli.run_options import Tokens, folders_of, model_of
 
 
 def test_only_a_harness_that_asks_no_model_may_do_without() -> None:
@@ -28,3 +28,10 @@ def test_files_beside_the_tasks_are_passed_over(
     assert folders_of(()) == []
     with pytest.raises(RefusedError):
         folders_of((tmp_path / "README.md",))
+
+
+def test_tokens_are_plain_whole_numbers() -> None:
+    assert Tokens().convert("131_072", None, None) == 131072
+    for text in ("128k", "-5", "0", "1.5", "", "1e5", "999999999999"):
+        with pytest.raises(click.BadParameter, match="131072"):
+            Tokens().convert(text, None, None)

@@ -2,13 +2,13 @@
 
 import ast
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
+from fakes.command_words import resolves
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import Refusal
 from stanchion.runner.cli.root import root
@@ -16,7 +16,6 @@ from stanchion.runner.errors.table import exit_code, next_command, table
 
 ROOT = Path(__file__).parents[4]
 SOURCES = sorted(ROOT.glob("*/src/stanchion/**/*.py"))
-OTHER_PROGRAMS = {"chmod"}
 DYNAMIC = {"admin_http", "admin_ledger", "admin_internal"}
 """Made from a word in admin/routes.py."""
 
@@ -63,28 +62,6 @@ def test_no_row_is_left_over() -> None:
     code = "\n".join(path.read_text() for path in SOURCES)
     left = [name for name in table() if name not in DYNAMIC and f'"{name}"' not in code]
     assert left == []
-
-
-def resolves(command: str) -> bool:
-    """Whether the command and its options exist; its arguments are the reader's own."""
-    words = shlex.split(command)
-    if words[0] in OTHER_PROGRAMS:
-        return True
-    if words[0] != "stanchion":
-        return False
-    current: click.Command = root
-    context = click.Context(root, info_name="stanchion")
-    for word in words[1:]:
-        if word.startswith("-"):
-            known = {name for parameter in current.get_params(context) for name in parameter.opts}
-            if word not in known | {"--help"}:
-                return False
-        elif isinstance(current, click.Group):
-            found = current.get_command(context, word)
-            if found is None:
-                return False
-            current = found
-    return not isinstance(current, click.Group) or words[-1] == "--help"
 
 
 @pytest.mark.parametrize("name", sorted(table()))

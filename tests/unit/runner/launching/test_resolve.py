@@ -203,3 +203,11 @@ def test_an_image_stands_in_for_the_base() -> None:
     image = resolve(TASK, replace(OPTIONS, image="./root"), PROFILE, OPENCODE, PINNED).image
 
     assert (image.requested, image.base, image.verified) == ("./root", None, "b" * 64)
+
+
+def test_one_response_is_no_longer_than_the_window() -> None:
+    equal = replace(OPTIONS, output_limit=65_536, context=65_536)
+    assert resolve(TASK, equal, PROFILE, OPENCODE, PINNED).limits.output_tokens is not None
+    with pytest.raises(RefusedError) as refused:
+        resolve(TASK, replace(equal, output_limit=65_537), PROFILE, OPENCODE, PINNED)
+    assert refused.value.refusal.id == "limit_above_context"

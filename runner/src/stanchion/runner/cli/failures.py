@@ -10,15 +10,11 @@ from typing import IO
 
 import click
 
-from stanchion.broker.client import BrokerUnreachableError
-from stanchion.images.errors import ImagesError
 from stanchion.protocol.admin import ErrorReply
-from stanchion.protocol.codec import CodecError, encode
+from stanchion.protocol.codec import encode
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import Refusal, RefusedError
 from stanchion.runner.errors.table import exit_code, next_command
-from stanchion.runner.launching.attempt_run import AttemptError
-from stanchion.runner.launching.brokers import BrokerStartError
 
 
 class FailedCommand(click.ClickException):
@@ -75,28 +71,44 @@ def failure_of(error: Exception, *, as_json: bool = False) -> FailedCommand | No
     return FailedCommand(refusal, sentence=sentence, as_json=as_json)
 
 
+def show_bug(*, as_json: bool) -> None:
+    """The one document, also where the rest is a trace on standard error."""
+    if as_json:
+        bug = Refusal(
+            id="internal",
+            field="command",
+            value=None,
+            rule="an unexpected failure; its trace is on standard error",
+            remedy="Please report it with the trace",
+        )
+        click.echo(encode(ErrorReply(error=bug)))
+
+
 def refusal_code(refusal: Refusal) -> ExitCode:
     """78 where the gate refused it, else mostly wrong arguments."""
     return exit_code(refusal.id)
 
 
-_IDS: dict[type[Exception], str] = {
-    click.Abort: "interrupted",
-    BrokerUnreachableError: "broker_unreachable",
-    ImagesError: "pieces",
-    AttemptError: "attempt_failed",
-    CodecError: "document_invalid",
-    OSError: "file_access",
+_IDS = {
+    "click.exceptions.Abort": "interrupted",
+    "stanchion.broker.client.http.BrokerUnreachableError": "broker_unreachable",
+    "stanchion.images.errors.ImagesError": "pieces",
+    "stanchion.runner.launching.attempt_run.AttemptError": "attempt_failed",
+    "stanchion.runner.launching.brokers.BrokerStartError": "broker_not_started",
+    "stanchion.protocol.codec.CodecError": "document_invalid",
+    "builtins.OSError": "file_access",
 }
+"""By full name: a mistyped option must not wait for the import of a client it does not need."""
 
 
 def _id_of(error: Exception) -> str | None:
     if isinstance(error, click.ClickException):
         default = "usage" if error.exit_code == ExitCode.USAGE else "failed"
         return str(getattr(error, "error_id", default))
-    if isinstance(error, BrokerStartError):
-        return "config_invalid" if error.usage else "broker_not_started"
-    return next((found for kind, found in _IDS.items() if isinstance(error, kind)), None)
+    found = (_IDS.get(f"{kind.__module__}.{kind.__qualname__}") for kind in type(error).__mro__)
+    name = next((name for name in found if name is not None), None)
+    wrong_file = name == "broker_not_started" and getattr(error, "usage", False)
+    return "config_invalid" if wrong_file else name
 
 
 def _sentence(error: Exception) -> str:
@@ -121,11 +133,9 @@ def _field(error: Exception) -> str:
 
 def _own_next(error: Exception) -> str | None:
     """What the error itself knows: a command to paste, or the help of the command it is about."""
-    if isinstance(error, ImagesError):
-        return error.fix
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{error.ctx.command_path} --help"
-    said = getattr(error, "next_command", None)
+    said = getattr(error, "next_command", None) or getattr(error, "fix", None)
     return said if isinstance(said, str) else None
 
 

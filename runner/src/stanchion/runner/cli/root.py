@@ -109,10 +109,12 @@ class Root(click.Group):
 
 def _show(error: Exception, arguments: list[str]) -> int | None:
     """Show a failure; its exit code, or None where it is a bug."""
-    from stanchion.runner.cli.failures import failure_of
+    from stanchion.runner.cli.failures import failure_of, show_bug
 
-    failed = failure_of(error, as_json="--json" in arguments)
+    as_json = "--json" in arguments
+    failed = failure_of(error, as_json=as_json)
     if failed is None:
+        show_bug(as_json=as_json)
         return None
     failed.show()
     return failed.exit_code

@@ -10,6 +10,7 @@ from stanchion.protocol.dialects import Dialect
 from stanchion.runner.cli.run_flow import Ways, run_flow
 from stanchion.runner.cli.run_flow import attempt_exit_code as exit_code
 from stanchion.runner.cli.run_options import (
+    Tokens,
     answer_paths,
     folders_of,
     memory_mb,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_paths", "exit_code", "memory_mb", "run", "split_model"]
 
-TOKENS = click.IntRange(1, 100_000_000)
+TOKENS = Tokens()
 COUNT = click.IntRange(1, 10_000)
 
 

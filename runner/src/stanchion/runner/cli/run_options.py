@@ -8,8 +8,23 @@ import click
 if TYPE_CHECKING:
     from stanchion.harness_adapters.base import Adapter
 
+MOST_TOKENS = 100_000_000
 NO_MODEL = "rehearsal/none"
 """Stands for the model of a harness that asks none."""
+
+
+class Tokens(click.ParamType):
+    """A number of tokens: plain digits, so that nobody has to guess what a k stands for."""
+
+    name = "tokens"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        text = str(value).replace("_", "")
+        if not text.isdecimal() or not 1 <= int(text) <= MOST_TOKENS:
+            self.fail(f"{value!r} is no whole number of tokens, such as 131072", param, ctx)
+        return int(text)
 
 
 def split_model(text: str) -> tuple[str, str]:

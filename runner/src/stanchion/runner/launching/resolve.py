@@ -101,17 +101,8 @@ def resolve(
     task: Task, options: Options, profile: ProfileView, adapter: Adapter, pinned: Pinned
 ) -> LaunchSpec:
     """The complete spec; RefusedError says what keeps it from being one."""
-    dialect = _dialect(options, profile, adapter)
+    dialect, effort, output, context = resolve_terms(options, profile, adapter)
     with_runsc = options.sandbox is SandboxKind.RUNSC
-    effort = resolve_effort(options, dialect)
-    operator = profile.models.get(f"{options.account}/{options.model}", ModelView())
-    output = resolve_output(
-        launch=options.output_limit, operator=operator.output_limit, model=options.model
-    )
-    context = resolve_context(
-        launch=options.context, operator=operator.context, model=options.model
-    )
-    check_within(output, context)
     version = harness_version(options, profile, adapter)
     config = task.config
     env = {**config.env, **config.solution_env}
@@ -190,6 +181,23 @@ def _uid(user: User | None, pinned: Pinned, options: Options) -> int:
             remedy="use --sandbox runsc, or remove the user from the task",
         )
     return uid
+
+
+def resolve_terms(
+    options: Options, profile: ProfileView, adapter: Adapter
+) -> tuple[Dialect, Effort, Limit, Limit | None]:
+    """API, effort, output limit and context window: all that no task and no piece has a say in."""
+    dialect = _dialect(options, profile, adapter)
+    effort = resolve_effort(options, dialect)
+    operator = profile.models.get(f"{options.account}/{options.model}", ModelView())
+    output = resolve_output(
+        launch=options.output_limit, operator=operator.output_limit, model=options.model
+    )
+    context = resolve_context(
+        launch=options.context, operator=operator.context, model=options.model
+    )
+    check_within(output, context)
+    return dialect, effort, output, context
 
 
 def check_within(output: Limit, context: Limit | None) -> None:

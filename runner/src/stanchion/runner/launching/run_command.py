@@ -36,6 +36,7 @@ from stanchion.runner.launching.resolve import (
     Pinned,
     harness_version,
     resolve,
+    resolve_terms,
 )
 from stanchion.runner.launching.staleness import stale_words
 from stanchion.runner.results.job_folder import Job, JobFolder, default_folder
@@ -125,6 +126,7 @@ async def find_ground(request: Request, say: Say) -> Ground:
         if request.options.account != REHEARSAL:
             for words in await stale_words(broker, health, os.environ):
                 sys.stderr.write(f"warning: {words}\n")  # also where nothing else is shown
+    resolve_terms(request.options, profile, harness)  # before anything is fetched
     version = harness_version(request.options, profile, harness)
     private = private_places(paths, config.path if config else None)
     return Ground(request, profile, harness, version, paths, health.pid, private)
