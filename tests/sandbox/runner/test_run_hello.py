@@ -157,7 +157,7 @@ def test_a_policy_that_wants_a_limit_refuses_before_anything_starts(
     arguments = [word.replace("rehearsal/scripted-1", "local/some") for word in HELLO]
     code, output, errors = stanchion(*arguments, "-o", "out", "--json")
 
-    assert (code, errors.count("\n")) == (78, 1)
+    assert (code, errors.count("error: ")) == (78, 1)
     document: dict[str, Any] = json.loads(output)
     assert document["error"]["id"] == "limit_undeclared"
     assert not (tmp_path / "out").exists()
