@@ -66,9 +66,11 @@ def test_on_a_terminal_what_runs_is_a_row_and_what_ended_is_none() -> None:
         assert "0 of 12 ended" in out.getvalue()
         assert "and 2 more that run" in out.getvalue()
         view.ended(ended(1), sum_up([ended(1), there(2, State.RUNNING)], {"hello": 12}))
+        view.show(("hello", 1), AGENT)
         out.truncate(0)
         view._live.refresh()
 
+    assert "and 1 more that run" in out.getvalue()
     assert "1 of 12 ended · scored 1 · withheld 0 · mean over scored 1.000" in out.getvalue()
 
 

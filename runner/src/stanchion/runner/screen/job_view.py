@@ -41,6 +41,7 @@ class JobView:
         self._on_screen = on_screen and console.is_terminal
         self._live: Live | None = None
         self._boards: dict[Key, Board] = {}
+        self._over: set[Key] = set()
         self._summary: Summary | None = None
         self._lock = threading.Lock()
 
@@ -73,12 +74,14 @@ class JobView:
     def show(self, key: Key, event: Event | Unknown) -> None:
         """An event of an attempt that runs."""
         with self._lock:
-            self._boards.setdefault(key, Board()).take(event, _wall_ms())
+            if key not in self._over:  # its last events may come after its result
+                self._boards.setdefault(key, Board()).take(event, _wall_ms())
 
     def ended(self, found: Found, summary: Summary) -> None:
         """Its row goes, its line stays."""
         with self._lock:
             self._boards.pop(found.key, None)
+            self._over.add(found.key)
             self._summary = summary
         if found.result is not None:
             self.say(ending_line(found.key, found.result, summary))
