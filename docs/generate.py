@@ -137,8 +137,8 @@ def errors() -> str:
         "# Errors",
         "",
         "What a command says when it does not do what was asked: one sentence and the next command",
-        "on standard error, one exit code. With `--json` standard output holds one document,",
-        '`{"error": {"id", "field", "value", "rule", "remedy", "next"}}`, and nothing else; the admin',
+        "on standard error, one exit code. With `--json` standard output holds one document, and",
+        'nothing else: `{"error": {"id", "field", "value", "rule", "remedy", "next"}}`. The admin',
         "API answers with the same document. Capitals stand for what differs from case to case.",
         "A program tells errors apart by `id`; ids are never renamed.",
     ]

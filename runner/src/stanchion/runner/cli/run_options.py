@@ -13,16 +13,19 @@ NO_MODEL = "rehearsal/none"
 """Stands for the model of a harness that asks none."""
 
 
-class Tokens(click.ParamType):
+class Tokens(click.IntRange):
     """A number of tokens: plain digits, so that nobody has to guess what a k stands for."""
 
     name = "tokens"
+
+    def __init__(self) -> None:
+        super().__init__(1, MOST_TOKENS)
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         text = str(value).replace("_", "")
-        if not text.isdecimal() or not 1 <= int(text) <= MOST_TOKENS:
+        if not text.isdecimal() or not 1 <= int(text) <= MOST_TOKENS:  # also what int() would take
             self.fail(f"{value!r} is no whole number of tokens, such as 131072", param, ctx)
         return int(text)
 
