@@ -87,6 +87,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     completed: int
     denied: int
     mismatches: int
+    interrupted: int = 0
+    """Requests that were under way when their broker went away."""
     sendings: int = 0
     """How often requests left, each try counted."""
     held_ms: int = 0
@@ -159,6 +161,7 @@ def gather(bundle: Verified) -> Facts:
         completed=sum(end.answered.result is ExchangeResult.COMPLETED for end in ends),
         denied=sum(isinstance(record, Denied) for record in records),
         mismatches=sum(isinstance(record, Mismatched) for record in records),
+        interrupted=sum(end.answered.result is ExchangeResult.INTERRUPTED for end in ends),
         sendings=sum(end.tries for end in ends),
         held_ms=sum(end.held_ms for end in ends),
         gave_up=sum(end.gave_up is not None for end in ends),

@@ -53,9 +53,10 @@ def _block(report: Report) -> Iterable[Text]:
 
 def _facts(report: Report, facts: Facts) -> Iterable[Text]:
     unended = len(report.unended or ())
+    cut = f"{facts.interrupted} interrupted, " if facts.interrupted else ""
     yield Text(
         f"  records       {report.records}, exchanges {report.exchanges}: "
-        f"{facts.completed} completed, {unended} without an end; "
+        f"{facts.completed} completed, {cut}{unended} without an end; "
         f"{facts.side_requests} side requests, {facts.corrected} corrected, "
         f"{facts.denied} denied, {facts.mismatches} mismatches"
     )
