@@ -6,6 +6,7 @@ Options in, a report and an exit code out.
 import asyncio
 import os
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -39,19 +40,25 @@ def check(context: click.Context, *, config: str | None, live: bool, as_json: bo
 
 def report_lines(report: "Report") -> list[str]:
     """For people: what was looked at, account by account."""
-    lines = [f"{report.config}  ok, {len(report.accounts)} accounts"]
+    count = len(report.accounts)
+    lines = [f"{report.config}  ok, {count} account{'s' * (count != 1)}"]
     for account in report.accounts:
         lines += ["", *_account_lines(account)]
     bad = sum(not account.ok for account in report.accounts)
-    lines += [
-        "",
-        "all fine" if not bad else f"{bad} of {len(report.accounts)} accounts are not fine",
-    ]
+    lines += ["", f"not fine: {bad} of {count}" if bad else "all fine"]
     return lines
 
 
+def _plain(base_url: str) -> str:
+    from stanchion.broker.config import is_loopback
+
+    if is_loopback(urlsplit(base_url).hostname or ""):
+        return "plain http, within this machine"
+    return "PLAIN HTTP: key and prompts can be read on the way"
+
+
 def _account_lines(account: "AccountCheck") -> list[str]:
-    way = "https, verified" if account.tls else "PLAIN HTTP: key and prompts can be read on the way"
+    way = "https, verified" if account.tls else _plain(account.base_url)
     proxy = "" if account.egress_proxy is None else f", through {account.egress_proxy}"
     mode = "" if account.mode is None else f", mode {account.mode}"
     lines = [
