@@ -1,4 +1,4 @@
-"""The broker's commands: serve, status, stop, key; and `audit`, which needs no broker.
+"""The broker's commands: serve, status, stop, logs, key; and `audit`, which needs no broker.
 
 Arguments in, one sentence or one JSON document out. Imports of the server stay inside `serve`, so
 that the other commands start fast.
@@ -106,6 +106,28 @@ def stop(state_dir: str | None) -> None:
         if not ended:
             raise BrokerFailedError(f"broker {health.pid} did not end in {STOP_WAIT_S:.0f} s")
     click.echo(f"broker {health.pid} ended")
+
+
+@broker.command()
+@_state_dir
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is added, until Ctrl-C.")
+@click.option("-n", "--lines", type=click.IntRange(min=0), default=200, show_default=True)
+def logs(state_dir: str | None, *, follow: bool, lines: int) -> None:
+    """Print the end of the broker's log."""
+    from stanchion.broker.log_reading import added, last_lines
+
+    file = StatePaths.resolve(state_dir, os.environ).log_file
+    try:
+        end, size = last_lines(file, lines)
+    except OSError as error:
+        raise BrokerFailedError(
+            f"{file}: {error.strerror}; a broker writes it from its first start on",
+            next_command="stanchion broker serve",
+        ) from error
+    click.echo(end, nl=False)
+    if follow:
+        for piece in added(file, size):
+            click.echo(piece, nl=False)
 
 
 @broker.command()

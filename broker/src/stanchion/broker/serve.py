@@ -97,7 +97,7 @@ async def _until_ended(
         ledger=ledger,
         config=config,
         config_path=settings.config_path,
-        metrics=Metrics(),
+        metrics=Metrics(runs, ledger),
         stop=ended.set,
     )
     site = await AdminSite.start(admin.application(), admin_socket)

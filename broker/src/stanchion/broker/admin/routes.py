@@ -99,7 +99,7 @@ class Admin:
         return json_answer(ComparedEnv(differing=self.runs.accounts.differing(asked.proofs)))
 
     async def scrape(self, _: web.Request) -> web.Response:
-        text = self.metrics.text(self.runs)
+        text = self.metrics.text()
         return web.Response(body=text, headers={"content-type": self.metrics.content_type})
 
     async def profiles(self, _: web.Request) -> web.Response:

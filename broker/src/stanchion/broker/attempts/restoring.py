@@ -14,6 +14,7 @@ from stanchion.broker.attempts.custody import Standing
 from stanchion.broker.attempts.leases import Leases
 from stanchion.broker.attempts.replaying import Begun, Replayed, interrupted, replay
 from stanchion.broker.attempts.sandbox_story import SandboxStory
+from stanchion.broker.attempts.tally import Tally
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.config import Config
 from stanchion.broker.plane.upstream import Target
@@ -59,6 +60,7 @@ class Origin:
     accounts: Accounts
     ledger: Ledger
     tasks: Tasks
+    tally: Tally
 
 
 async def restore(row: RunRow, origin: Origin) -> Restored:
@@ -89,6 +91,7 @@ async def restore(row: RunRow, origin: Origin) -> Restored:
         cancelled=standing.cancelled,
         stop=standing.stop,
         wire=so_far.wire,
+        tally=origin.tally,
         numbers=so_far.numbers,
         denials=so_far.denials,
         start_recorded=so_far.start_recorded,
@@ -218,4 +221,5 @@ async def _interrupt(attempt: Attempt, number: int, begun: Begun) -> None:
     )
     attempt.wire.ended(answered, at_ms=wall_ms(), scrubbed=False, held_ms=begun.held_ms)
     attempt.spending.end(number, answered)
+    attempt.tally.ended(attempt.terms.launch, answered, tries=begun.tries, held_ms=begun.held_ms)
     attempt.publish(ExchangeEnded(exchange=number, answered=answered))

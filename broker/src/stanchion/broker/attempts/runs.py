@@ -23,6 +23,7 @@ from stanchion.broker.attempts.listeners import Listeners, make_directory
 from stanchion.broker.attempts.lost_hosts import lost_host, silent_host
 from stanchion.broker.attempts.policy import check_launch
 from stanchion.broker.attempts.restoring import Origin, Restored, present, restore
+from stanchion.broker.attempts.tally import Tally
 from stanchion.broker.attempts.verdict import Verdict
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.config import Config
@@ -60,6 +61,16 @@ class _Run:
         return view_of(self.attempt, closed_at_ms=self.closed_at_ms, verdict=self.verdict)
 
 
+class _EndedHow(msgspec.Struct):
+    reason: str
+
+
+class _Ended(msgspec.Struct):
+    """What is counted of a stored view."""
+
+    outcome: _EndedHow
+
+
 class Runs:
     """The attempts."""
 
@@ -72,9 +83,13 @@ class Runs:
         self._tasks = tasks
         self._runtime_dir = runtime_dir
         self._live: dict[str, _Run] = {}
-        self._origin = Origin(config, accounts, ledger, tasks)
+        self.tally = Tally()
+        self._origin = Origin(config, accounts, ledger, tasks, self.tally)
         self._former = {row.attempt_id: row for row in ledger.store.runs()}
         self._opening: set[str] = set()
+        for view in (row.view for row in self._former.values()):
+            if view is not None:
+                self.tally.closed[decode(view, _Ended).outcome.reason] += 1
 
     @property
     def open_count(self) -> int:
@@ -165,7 +180,9 @@ class Runs:
                 opened_at_ms=terms.opened_at_ms,
             )
         )
-        return Attempt(terms=terms, ledger=self._ledger, book=book, tasks=self._tasks)
+        return Attempt(
+            terms=terms, ledger=self._ledger, book=book, tasks=self._tasks, tally=self.tally
+        )
 
     def attempt(self, name: str) -> Attempt:
         """An open attempt; RefusedError where there is none."""
@@ -246,6 +263,7 @@ class Runs:
             if run.closed_at_ms is None:
                 run.verdict = await close_attempt(run.attempt, host)
                 run.closed_at_ms = closed_at_ms or wall_ms()
+                self.tally.closed[run.verdict.outcome.reason.value] += 1
                 run.listeners.close()
                 await self._ledger.store.close_run(
                     run.attempt.terms.id,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from stanchion.broker.attempts.custody import Custody
 from stanchion.broker.attempts.spending import Room, Spending
+from stanchion.broker.attempts.tally import Tally
 from stanchion.broker.attempts.wire_fold import WireFold
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.model_socket import ModelRequest
@@ -52,6 +53,8 @@ class WireNotes(Custody):
     """The notes of one attempt."""
 
     wire: WireFold = field(default_factory=WireFold)
+    tally: Tally = field(default_factory=Tally)
+    """Of all attempts."""
     tell: Callable[[FromBroker], None] | None = None
     """Sends to the supervisor, while its control connection stands."""
     numbers: int = 0
@@ -225,6 +228,9 @@ class WireNotes(Custody):
             scrubbed=scrubbed,
             held_ms=sendings.held_ms,
             gave_up=sendings.gave_up is not None,
+        )
+        self.tally.ended(
+            self.terms.launch, answered, tries=sendings.tries, held_ms=sendings.held_ms
         )
         self._settle(number, answered)
         event = ExchangeEnded(exchange=number, answered=answered)

@@ -77,6 +77,8 @@ class RunStore:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self.appended = 0
+        """Receipts that became durable since this store was opened, headers not counted."""
         with _translated(file):
             self._writer = Writer(_connect(file), name=str(file))
 
@@ -106,6 +108,7 @@ class RunStore:
                 )
 
         await self._writer.submit(change)
+        self.appended += 1
 
     def receipt_lines(self, attempt_id: str) -> list[bytes]:
         """All durable lines of an attempt, the header first; empty = no such attempt."""
