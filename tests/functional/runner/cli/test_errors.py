@@ -44,14 +44,6 @@ credential = "env:SHARED_KEY"
 api = "openai_chat"
 base_url = "http://127.0.0.1:1/v1"
 credential = "none"
-[profiles.pinned]
-harnesses = { opencode = "1.0.0" }
-[profiles.pinned.accounts.pinned]
-api = "openai_chat"
-base_url = "http://127.0.0.1:1/v1"
-credential = "none"
-[profiles.evals.models."lab/small"]
-context = 16384
 """
 ACCOUNT = """
 version = 1
@@ -108,7 +100,8 @@ SERVED = ("no-ca", "key-in-config", "key-missing", "key-exposed", "env-missing")
 
 def config_cases() -> Iterator[Case]:
     for name, (_, said) in CONFIGS.items():
-        words = ("broker", "check") if name not in SERVED else ("broker", "serve", *OWN)
+        serve = ("broker", "serve", "--state-dir", f"of-{name}")  # its own: each takes its lock
+        words = serve if name in SERVED else ("broker", "check")
         yield Case(name, (*words, "--config", f"{name}.toml"), said)
 
 
@@ -124,7 +117,6 @@ CASES = [
     Case("no such account", (*RUN, "--model", "nobody/m"), "has an account nobody"),
     Case("unknown profile", (*HELLO, "--profile", "nope"), "evals, other"),
     Case("account of several profiles", (*RUN, "--model", "shared/m"), "evals, other"),
-    Case("account of another profile", (*HELLO, "--profile", "other"), "it has shared"),
     Case("tag for a digest", (*HELLO, "--image", "debian:12"), "a tag may mean other"),
     Case("unknown effort", (*HELLO, "--effort", "hihg"), "none, minimal, low, medium, high"),
     Case("negative limit", (*HELLO, "--output-limit", "-5"), "whole number of tokens"),
@@ -134,10 +126,8 @@ CASES = [
         (*HELLO, "--output-limit", "200000", "--context", "65536"),
         "65536 tokens",
     ),
-    Case("default above the operator's context", (*RUN, "--model", "lab/small"), "16384"),
     Case("unknown harness", (*HELLO, "--harness", "opncode"), "opencode"),
     Case("unknown version", (*HELLO, "--harness", "opencode@9.9.9"), "1.18.33"),
-    Case("version the profile does not allow", (*RUN, "--model", "pinned/m"), "1.0.0"),
     Case("rehearsal without a script", (*RUN, "--model", "rehearsal/m"), "rehearsal.toml"),
     Case("unsupported task field", ("run", "gpus", *OF_LAB), "GPU"),
     Case("task that is not TOML", ("run", "untoml", *OF_LAB), "line 1"),
@@ -272,7 +262,6 @@ def test_with_json_the_one_document_is_the_error(site: Site) -> None:
     for name, error_id in (
         ("unknown effort", "effort_unknown"),
         ("limit with a k", "usage"),
-        ("no broker", "broker_unreachable"),
         ("broken-toml", "config_invalid"),
     ):
         case = next(case for case in CASES if case.name == name)

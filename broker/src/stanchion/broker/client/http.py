@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
-
-import aiohttp
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from stanchion.protocol.admin import (
     EnrolTicket,
@@ -26,6 +24,9 @@ from stanchion.protocol.evidence import HostFacts
 from stanchion.protocol.job import CloseJob, OpenJob
 from stanchion.protocol.overview import Checkpoint, VitalsPage
 from stanchion.protocol.refusal import Refusal, RefusedError, refuse
+
+if TYPE_CHECKING:
+    import aiohttp  # a third of a short command's start, and most commands never call
 
 T = TypeVar("T")
 
@@ -53,6 +54,8 @@ class BrokerClient:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
+        import aiohttp
+
         self._session = aiohttp.ClientSession(
             connector=aiohttp.UnixConnector(path=str(self._path)),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -163,6 +166,8 @@ class BrokerClient:
     ) -> bytes:
         if self._session is None:
             raise RuntimeError("use BrokerClient in an async with block")
+        import aiohttp
+
         timeout = aiohttp.ClientTimeout(total=timeout_s, connect=_CONNECT_S)
         try:
             async with self._session.request(
