@@ -20,14 +20,22 @@ from fakes.upstream import STREAM_HEAD, Received, Upstream, chunk, say, upstream
 from functional.broker.attempts.test_closing import BODY, GOOD, play
 from functional.broker.live import Enrolment, LiveBroker, enrolled, live_broker
 from stanchion.broker.receipts.bundle import Verified, verify
+from stanchion.broker.receipts.ledger import Ledger
 from stanchion.protocol.admin import Rehearsal, RunView
 from stanchion.protocol.control import Enrolled, ExchangeSeen, StopOrder, WireEvent
 from stanchion.protocol.events import ExchangeEnded, RunClosed, Warned, decode_event
-from stanchion.protocol.evidence import StopReason
+from stanchion.protocol.evidence import HostFacts, StopReason
 from stanchion.protocol.exchange import ExchangeResult
 from stanchion.protocol.launch import ModelRef
 from stanchion.protocol.outcome import EndReason
-from stanchion.protocol.receipt import Denied, ExchangeEnd, RunStarted
+from stanchion.protocol.receipt import (
+    ClaimRecorded,
+    Denied,
+    ExchangeEnd,
+    HostRecorded,
+    RunClose,
+    RunStarted,
+)
 from stanchion.protocol.refusal import RefusedError
 
 Scenario = Callable[[LiveBroker], AsyncGenerator[None, LiveBroker]]
@@ -290,6 +298,47 @@ async def test_attempts_go_on_after_a_kill(root: Path) -> None:
     )
     assert "Traceback" not in log
     assert "unexpected" not in log
+
+
+async def test_a_close_that_was_cut_short_is_finished(root: Path) -> None:
+    """Of one the host's facts are on record, of the other the signed close too."""
+    host = HostFacts(sandbox_exit=0, oom_kills=0)
+    async with upstream(GOOD) as provider:
+        with live_broker(root) as first:
+            async with (
+                enrolled(first, provider.port) as one,
+                enrolled(first, provider.port) as other,
+            ):
+                for run in (one, other):
+                    await play(run)
+                first.kill()
+        ledger = await Ledger.open(first.paths.root)
+        for run in (one, other):
+            book, _ = await ledger.resume(run.id)
+            await book.append(ClaimRecorded, asserted_by="sandbox", claim_sha256="ab")
+            await book.append(HostRecorded, asserted_by="host", host=host)
+        await book.close(
+            reason="completed", detail="d", flags=(), grade="graded", score="1.0",
+            reward_sha256=None,
+        )  # fmt: skip
+        signed = book.head
+        await ledger.aclose()
+    with live_broker(root) as second:
+        for run in (one, other):
+            view = await second.close(run.id, sandbox_exit=137)
+            assert view.score is not None
+            assert (view.state, reason(view), view.score.value) == ("closed", "completed", 1.0)
+            bundle = await bundle_of(second, run)
+            assert bundle.closing is not None
+            kinds = [type(record) for record in bundle.records[-3:]]
+            assert kinds == [ClaimRecorded, HostRecorded, RunClose]
+            assert bundle.head == view.head
+            async with second.client() as client:
+                page = await client.events(run.id)
+            events = [decode_event(entry.event) for entry in page.entries]
+            assert [isinstance(event, RunClosed) for event in events].count(True) == 1
+            assert page.ended
+    assert view.head == signed
 
 
 async def test_an_attempt_that_nobody_is_heard_of_is_closed_by_name(root: Path) -> None:

@@ -54,8 +54,8 @@ class Attempt(WireNotes):
     denials: int = 0
     start_recorded: bool = False
     """The supervisor's account of its start is among the receipts."""
-    closing_told: frozenset[str] = frozenset()
-    """What of its close a former broker put on record already."""
+    told_before: frozenset[str] = frozenset()
+    """What of its opening and close a former broker put on record already."""
     _running: set["asyncio.Task[None]"] = field(default_factory=set)
 
     def __post_init__(self) -> None:

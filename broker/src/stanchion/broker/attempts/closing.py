@@ -52,7 +52,7 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
 
 async def _seal(attempt: Attempt, host: HostFacts, verdict: Verdict) -> None:
     """What of it a former broker put on record already is not said again."""
-    told, book = attempt.closing_told, attempt.book
+    told, book = attempt.told_before, attempt.book
     if "host event" not in told:
         attempt.publish(HostReported(host=host), AssertedBy.HOST)
     claim = attempt.story.claim

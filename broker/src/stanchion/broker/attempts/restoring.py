@@ -29,6 +29,7 @@ from stanchion.protocol.events import (
     ExchangeEnded,
     HostReported,
     RunClosed,
+    RunOpened,
     decode_event,
 )
 from stanchion.protocol.evidence import HostFacts, Stop, StopReason
@@ -95,7 +96,7 @@ async def restore(row: RunRow, origin: Origin) -> Restored:
         numbers=so_far.numbers,
         denials=so_far.denials,
         start_recorded=so_far.start_recorded,
-        closing_told=await _read_events(row.attempt_id, ledger, story := SandboxStory(), so_far),
+        told_before=await _read_events(row.attempt_id, ledger, story := SandboxStory(), so_far),
         story=story,
     )
     attempt.spending = so_far.spending
@@ -103,6 +104,8 @@ async def restore(row: RunRow, origin: Origin) -> Restored:
         attempt.wire.budget_spent = standing.stop.detail
     if attempt.leases.revoked is not None:
         attempt.revoked.set_result(None)
+    if "open event" not in attempt.told_before:
+        attempt.publish(RunOpened(spec_sha256=row.launch_sha256))
     if so_far.close is None:
         await _go_on(attempt, so_far, lost)
     return Restored(
@@ -134,7 +137,7 @@ def present(attempt: Attempt, rehearsal: Rehearsal, origin: Origin) -> None:
 async def _read_events(
     name: str, ledger: Ledger, story: SandboxStory, so_far: Replayed
 ) -> frozenset[str]:
-    """Have the story told again; what of the close is on record, receipts and events."""
+    """Have the story told again; what of opening and close is on record, receipts and events."""
     told = {"claim"} if so_far.claim_recorded else set()
     told |= {"host"} if so_far.host is not None else set()
     cursor = None
@@ -146,6 +149,8 @@ async def _read_events(
                 story.tell(event, at_ms=entry.at_ms)
             if isinstance(event, HostReported) and entry.asserted_by is AssertedBy.HOST:
                 told.add("host event")
+            if isinstance(event, RunOpened) and entry.asserted_by is AssertedBy.BROKER:
+                told.add("open event")
             if isinstance(event, RunClosed) and entry.asserted_by is AssertedBy.BROKER:
                 told.add("close event")
         if not entries:
