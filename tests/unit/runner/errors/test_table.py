@@ -81,9 +81,11 @@ def named_commands(path: Path) -> Iterator[tuple[str, str | None]]:
         for word in call.keywords
         if word.arg in {"remedy", "fix", "next", "next_command"}
     ]
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Assign) and "remedy" in {*map(ast.unparse, node.targets)}:
-            said.append(node.value)
+    said += [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Assign) and "remedy" in {*map(ast.unparse, node.targets)}
+    ]
     for text in (text for value in said for text in texts(value)):
         yield from ((match[1], match[2]) for match in NAMED.finditer(text))
 
