@@ -1,93 +1,54 @@
-"""Which events a broker forgets, over a real ledger in a temporary folder."""
+"""Which closed attempts lose their events, over a real store."""
 
-import asyncio
-import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from fakes.launches import spec
-from stanchion.broker.accounts import Accounts
-from stanchion.broker.attempts.runs import Runs
 from stanchion.broker.clock import wall_ms
-from stanchion.broker.config import BrokerTable, built_in
-from stanchion.broker.housekeeping import DAY_MS, Housekeeping
-from stanchion.broker.receipts.ledger import Ledger
-from stanchion.broker.receipts.store import RunRow
-from stanchion.broker.tasks import Tasks
-from stanchion.protocol.codec import encode
-from stanchion.protocol.events import AssertedBy, Warned
+from stanchion.broker.config import BrokerTable
+from stanchion.broker.housekeeping import DAY_MS, MIB, Housekeeping
+from stanchion.broker.receipts.event_store import EventStore
+from stanchion.protocol.events import AssertedBy
 
-OLD, NEW = "0000000000aa.1", "0000000000bb.1"
-EVENT_TEXT = "x" * 100_000
+OLD, RECENT, OPEN = "7f3a90c41b22.1", "7f3a90c41b22.2", "7f3a90c41b22.3"
 
 
-@dataclass(frozen=True, slots=True)
-class House:
-    ledger: Ledger
-    runs: Runs
+@dataclass
+class Attempts:
+    """Two that are closed, two days and no time ago."""
 
-    def keeper(self, **settings: int) -> Housekeeping:
-        table = BrokerTable(**settings)  # type: ignore[arg-type]
-        return Housekeeping(runs=self.runs, events=self.ledger.events, settings=table)
+    swept: int = 0
 
-    def kept(self) -> set[str]:
-        return {name for name in (OLD, NEW) if self.ledger.events.kept(name)}
+    def closed(self) -> list[tuple[int, str]]:
+        return [(wall_ms() - 2 * DAY_MS, OLD), (wall_ms(), RECENT)]
+
+    async def sweep(self, after_s: float) -> None:
+        self.swept += after_s > 0
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    """Two closed attempts with events: one closed 40 days ago, one a moment ago."""
-    ledger = await Ledger.open(tmp_path)
-    for name, age_ms in ((OLD, 40 * DAY_MS), (NEW, 0)):
-        await ledger.store.save_run(
-            RunRow(
-                attempt_id=name,
-                directory=str(tmp_path / "gone"),
-                launch=encode(spec()),
-                launch_sha256="0" * 64,
-                untouched_reward="0",
-                opened_at_ms=1,
-                closed_at_ms=wall_ms() - age_ms,
-                view=b'{"outcome":{"reason":"completed"}}',
-            )
-        )
-        event = encode(Warned(what="w", detail=EVENT_TEXT))
-        for _ in range(15):
-            cursor = ledger.events.append(name, AssertedBy.BROKER, event, 1)
-        await ledger.events.flushed(cursor)
-    config = built_in()
-    accounts = Accounts(
-        config, folder=tmp_path, environ=dict(os.environ), fingerprint=ledger.fingerprint
-    )
-    async with asyncio.TaskGroup() as group:
-        yield House(
-            ledger,
-            Runs(
-                config=config,
-                accounts=accounts,
-                ledger=ledger,
-                tasks=Tasks(group),
-                runtime_dir=tmp_path,
-            ),
-        )
-    await ledger.aclose()
+async def events(tmp_path: Path) -> AsyncIterator[EventStore]:
+    store = EventStore(tmp_path / "events.db")
+    for name in (OLD, RECENT, OPEN):
+        last = store.append(name, AssertedBy.HOST, b'{"x":"%b"}' % (b"x" * (MIB // 2)), 1)
+    await store.flushed(last)
+    yield store
+    await store.aclose()
 
 
-async def test_events_of_long_closed_attempts_are_forgotten(house: House) -> None:
-    await house.keeper(retention_days=30).drop_old()
-    assert house.kept() == {NEW}
-
-
-async def test_nothing_is_forgotten_before_its_time(house: House) -> None:
-    await house.keeper(retention_days=41).drop_old()
-    assert house.kept() == {OLD, NEW}
-
-
-async def test_for_room_the_oldest_go_first_and_only_as_many_as_needed(house: House) -> None:
-    used_mb = await house.ledger.events.used_bytes() / (1024 * 1024)
-    assert used_mb > 2
-    await house.keeper(retention_days=365, events_max_mb=2).drop_old()
-    assert house.kept() == {NEW}
+@pytest.mark.parametrize(
+    ("settings", "kept"),
+    [
+        (BrokerTable(), {OLD, RECENT, OPEN}),
+        (BrokerTable(retention_days=1), {RECENT, OPEN}),
+        (BrokerTable(retention_days=3), {OLD, RECENT, OPEN}),
+        (BrokerTable(retention_days=3, events_max_mb=1), {OPEN}),
+    ],
+)
+async def test_the_oldest_closed_attempts_go_first_and_open_ones_never(
+    events: EventStore, settings: BrokerTable, kept: set[str]
+) -> None:
+    await Housekeeping(attempts=Attempts(), events=events, settings=settings).drop_old()
+    assert {name for name in (OLD, RECENT, OPEN) if events.kept(name)} == kept

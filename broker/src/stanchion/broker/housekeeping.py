@@ -6,8 +6,8 @@ Receipts are never dropped, and events only of attempts that are closed.
 import asyncio
 import logging
 from dataclasses import dataclass
+from typing import Protocol
 
-from stanchion.broker.attempts.runs import Runs
 from stanchion.broker.clock import wall_ms
 from stanchion.broker.config import BrokerTable
 from stanchion.broker.receipts.event_store import EventStore
@@ -19,11 +19,21 @@ MIB = 1024 * 1024
 _log = logging.getLogger("stanchion.broker")
 
 
+class Attempts(Protocol):
+    """What it looks after."""
+
+    def closed(self) -> list[tuple[int, str]]:
+        """When each closed attempt was closed, oldest first."""
+
+    async def sweep(self, after_s: float) -> None:
+        """Close what nobody has been heard of for so long."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Housekeeping:
     """One broker's."""
 
-    runs: Runs
+    attempts: Attempts
     events: EventStore
     settings: BrokerTable
 
@@ -32,7 +42,7 @@ class Housekeeping:
         pause_s = min(LONGEST_PAUSE_S, self.settings.orphan_s / 4)
         due_s = 0.0
         while True:
-            await self.runs.sweep(self.settings.orphan_s)
+            await self.attempts.sweep(self.settings.orphan_s)
             if due_s <= 0:
                 await self.drop_old()
                 due_s = RETENTION_EVERY_S
@@ -41,7 +51,7 @@ class Housekeeping:
 
     async def drop_old(self) -> None:
         """Forget the events of closed attempts that are too old, then of the oldest, for room."""
-        kept = [closed for closed in self.runs.closed() if self.events.kept(closed[1])]
+        kept = [closed for closed in self.attempts.closed() if self.events.kept(closed[1])]
         border_ms = wall_ms() - self.settings.retention_days * DAY_MS
         most_bytes = self.settings.events_max_mb * MIB
         dropped = 0

@@ -73,7 +73,7 @@ async def _serve(settings: Settings, config: Config) -> None:
             )
             await runs.restore()
             tasks.start(
-                Housekeeping(runs=runs, events=ledger.events, settings=config.broker).keep()
+                Housekeeping(attempts=runs, events=ledger.events, settings=config.broker).keep()
             )
             await _until_ended(settings, config, ledger, runs, admin_socket)
             tasks.cancel()
