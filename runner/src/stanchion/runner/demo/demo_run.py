@@ -66,9 +66,10 @@ class KeyWatch:
 
     @property
     def places(self) -> int | None:
-        """Over all looks; None where one of them could not look."""
-        found = [scan.places for scan in self.scans if scan.places is not None]
-        return sum(found) if found and len(found) == len(self.scans) else None
+        """Over all looks; None where one was blind, or none came before the sandbox went."""
+        looks = [scan.places for scan in self.scans if not scan.gone]
+        known = [places for places in looks if places is not None]
+        return sum(known) if known and len(known) == len(looks) else None
 
     @property
     def why(self) -> str:

@@ -25,6 +25,8 @@ class Scan:
     places: int | None
     scanned_bytes: int
     why: str | None = None
+    gone: bool = False
+    """There was no sandbox any more: nothing that could hold a secret, and nothing to look at."""
 
 
 def scan_sandbox(sandbox_id: str, secret: bytes, *, proc: Path = PROC) -> Scan:
@@ -33,7 +35,7 @@ def scan_sandbox(sandbox_id: str, secret: bytes, *, proc: Path = PROC) -> Scan:
         raise ValueError("an empty secret is everywhere")
     pids = sandbox_pids(sandbox_id, proc=proc)
     if not pids:
-        return Scan(None, 0, f"no process of sandbox {sandbox_id[:8]} is running")
+        return Scan(None, 0, f"no process of sandbox {sandbox_id[:8]} is running", gone=True)
     try:
         with _Opened() as opened:
             texts = [
