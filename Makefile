@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench bench-demo docs lock clean
+.PHONY: help setup demo test acceptance check bench bench-demo docs lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,9 @@ test: setup ## all tests, with the real harness in the real sandbox; coverage of
 	$(BIN)/python -m coverage erase
 	$(PYTEST) --cov --cov-report=
 	$(BIN)/python tests/coverage_gate.py
+
+acceptance: setup ## long scenarios of the whole product, real harness in the real sandbox
+	$(PYTEST) -m acceptance tests/acceptance
 
 check: setup ## lint, types, imports, drift of generated docs
 	$(BIN)/ruff check .

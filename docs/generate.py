@@ -6,19 +6,25 @@ Endings, errors of the gate, protocol schemas and the commands' help are never w
 import json
 import sys
 from collections.abc import Callable
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 
 import click
 import msgspec
 
-from stanchion.protocol import admin, control, events, receipt, result
+from stanchion.protocol import admin, control, credentials, events, job, overview, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
 from stanchion.runner.cli.root import root
+from stanchion.runner.errors import table as errors_table
+from stanchion.runner.tasks.task_fields import FIELDS, TABLES
 
+HEAD_LINES = 4
+"""Of the errors table: what it says about itself."""
 REFERENCE = Path(__file__).parent / "reference"
+PARTS = Path(__file__).parent / "parts"
+"""Text that a generated page goes on with."""
 
 SCORES = {
     ScoreRule.WITHHELD: "null",
@@ -61,6 +67,10 @@ def schemas() -> str:
         control.FromBroker,
         receipt.Header,
         receipt.Record,
+        job.OpenJob,
+        job.CloseJob,
+        job.JobHeader,
+        job.JobRecord,
         admin.OpenRun,
         admin.RunOpenedReply,
         admin.EnrolTicket,
@@ -70,7 +80,12 @@ def schemas() -> str:
         admin.ProfileView,
         admin.Health,
         admin.ErrorReply,
+        credentials.CompareEnv,
+        credentials.ComparedEnv,
         result.AttemptResult,
+        result.OpenAttempt,
+        overview.VitalsPage,
+        overview.Checkpoint,
     ]
     _, components = msgspec.json.schema_components(messages, ref_template="#/$defs/{name}")
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": components}
@@ -94,10 +109,68 @@ def commands() -> str:
     return "\n".join(lines) + "\n"
 
 
+def task_format() -> str:
+    """Every field of a task, and what becomes of it."""
+    lines = [
+        "# The task format",
+        "",
+        "A task is a folder in Harbor's format, schema 1.4. Every field of its `task.toml` is",
+        "obeyed, or has no effect that could be missed here, or is refused with file, line and",
+        "reason; a field that is not on this page is refused too. Refused fields may stand there",
+        "if they ask for nothing: `false`, `0`, an empty text, list or table.",
+    ]
+    for table in ("", *TABLES):
+        title = f"`[{table}]`" if table else "At the top"
+        lines += ["", f"## {title}", "", "| field | fate | meaning |", "|---|---|---|"]
+        for field in FIELDS:
+            inside, _, key = field.name.rpartition(".")
+            if inside == table:
+                remedy = f"; {field.remedy}" if field.remedy else ""
+                lines.append(f"| `{key}` | {field.fate} | {field.what}{remedy} |")
+    lines += ["", (PARTS / "task-format.md").read_text().rstrip()]
+    return "\n".join(lines) + "\n"
+
+
+def errors() -> str:
+    """The errors table, in the sections of its file."""
+    lines = [
+        "# Errors",
+        "",
+        "What a command says when it does not do what was asked: one sentence and the next command",
+        "on standard error, one exit code. With `--json` standard output holds one document, and",
+        'nothing else: `{"error": {"id", "field", "value", "rule", "remedy", "next"}}`. The admin',
+        "API answers with the same document. Capitals stand for what differs from case to case.",
+        "A program tells errors apart by `id`; ids are never renamed.",
+    ]
+    rows = errors_table.table()
+    data = resources.files("stanchion.runner.errors").joinpath(errors_table.DATA_NAME)
+    for line in data.read_text("utf-8").splitlines()[HEAD_LINES:]:
+        if line.startswith("# "):
+            lines += [
+                "",
+                f"## {line[2:]}",
+                "",
+                *_header("id", "what it says", "why", "next", "exit"),
+            ]
+        elif line.startswith("["):
+            row = rows[line.strip("[]")]
+            command = f"`{row.next}`" if row.next else ""
+            name, code = f"`{line.strip('[]')}`", str(row.exit.value)
+            cells = (name, row.sentence, row.cause, command, code)
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _header(*names: str) -> list[str]:
+    return [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "endings.md": endings,
+    "errors.md": errors,
     "protocol.schema.json": schemas,
     "commands.md": commands,
+    "task-format.md": task_format,
 }
 
 

@@ -24,9 +24,9 @@ from stanchion.images.host import default_cache_dir
 from stanchion.images.rootfs import ensure_base
 from stanchion.images.runsc import find_runsc
 from stanchion.protocol.dialects import Dialect
-from stanchion.runner import demo
-from stanchion.runner.examples import example_task
-from stanchion.runner.rehearsals import rehearsing
+from stanchion.runner.demo import demo_run as demo
+from stanchion.runner.launching.rehearsals import rehearsing
+from stanchion.runner.tasks.examples import example_task
 
 BAR = 2.5
 RESULTS = Path(__file__).parent / "results"

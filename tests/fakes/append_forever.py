@@ -41,7 +41,7 @@ async def main(state: Path) -> None:
         book = await ledger.begin(ATTEMPT)
         say("receipt", (await book.append(RunOpen, **run_open())).seq)
     else:
-        book = await ledger.resume(ATTEMPT)
+        book, _ = await ledger.resume(ATTEMPT)
     numbers = itertools.count(book.exchanges + 1)
     if len(sys.argv) > 2:
         largest = int(sys.argv[2])

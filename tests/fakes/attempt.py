@@ -80,6 +80,7 @@ def lay_out(root: Path, *, test_script: str | None = REWARDED, **changes: object
         harness_root=root / "harness",
         tests_dir=root / "tests",
         logs_dir=root / "logs",
+        solution_dir=root / "solution",
         hosts_file=root / "hosts",
         root_home=root / "home",
         homes=root / "homes",

@@ -41,13 +41,13 @@ def spec(**changes: object) -> LaunchSpec:
 
 
 def order(
-    port: int = 9, *, run: str = "7f3a90c41b22", attempt: int = 1, **changes: object
+    port: int | None = 9, *, run: str = "7f3a90c41b22", attempt: int = 1, **changes: object
 ) -> OpenRun:
-    """An order for the built-in profile with its provider on this port."""
+    """An order for the built-in profile with its provider on this port; None: for another one."""
     return OpenRun(
         protocol=PROTOCOL_VERSION,
         run=run,
         attempt=attempt,
         spec=spec(**changes),
-        rehearsal=Rehearsal(port=port, key=KEY),
+        rehearsal=None if port is None else Rehearsal(port=port, key=KEY),
     )

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stanchion.broker.receipts.chain import Chain, build_header
 from stanchion.protocol.codec import digest, encode
 from stanchion.protocol.dialects import Dialect
-from stanchion.protocol.exchange import Answered, Asked, ExchangeResult, Finish
+from stanchion.protocol.exchange import Answered, Asked, ErrorClass, ExchangeResult, Finish
 from stanchion.protocol.launch import (
     AccountRef,
     Deadlines,
@@ -117,16 +117,30 @@ def exchange_start(
     }
 
 
-def exchange_end(number: int) -> dict[str, Any]:
+def exchange_try(number: int, sending: int) -> dict[str, Any]:
+    return {
+        "exchange": number,
+        "number": sending,
+        "status": 429,
+        "error_class": ErrorClass.RATE_LIMITED,
+        "retry_after_ms": 2000,
+        "held_ms": 2000 * sending,
+    }
+
+
+def exchange_end(
+    number: int, *, tries: int = 1, held_ms: int = 0, gave_up: str | None = None
+) -> dict[str, Any]:
     answered = Answered(
         result=ExchangeResult.COMPLETED, status=200, finish=Finish.STOP, text_present=True
     )
     return {
         "exchange": number,
         "answered": answered,
-        "tries": 1,
-        "held_ms": 0,
+        "tries": tries,
+        "held_ms": held_ms,
         "secret_scrubbed": False,
+        "gave_up": gave_up,
     }
 
 

@@ -11,6 +11,7 @@ from stanchion.protocol.result import (
     HarnessShown,
     ImageShown,
     LimitsShown,
+    OpenAttempt,
     OutcomeShown,
     ReceiptsShown,
     SandboxShown,
@@ -65,3 +66,12 @@ def a_result(
         receipts=ReceiptsShown(head="d" * 64, exchanges=3, bundle="/out/receipts.bundle"),
     )
     return msgspec.structs.replace(result, **changes)
+
+
+def an_open_attempt(**changes: Any) -> OpenAttempt:
+    """The same while it runs."""
+    result = a_result()
+    names = {"run", "attempt", "task", "model", "limits", "effort", "reasoning_present"}
+    names |= {"length_stops", "usage", "stages", "sandbox", "image", "harness", "receipts"}
+    fields = {name: getattr(result, name) for name in names}
+    return OpenAttempt(**{"now": "agent · for 3 s", **fields, **changes})

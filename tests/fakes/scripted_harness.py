@@ -88,6 +88,7 @@ class ScriptedHarness:
     dialects: tuple[Dialect, ...] = (Dialect.OPENAI_CHAT,)
     header_wait_s: int = 60
     min_memory_mb: int = 64
+    asks_model: bool = True
 
     def corrections(self, dialect: Dialect, output_limit: int) -> tuple[Correction, ...]:
         del dialect, output_limit

@@ -1,6 +1,7 @@
 """A supervisor's side of the control and model sockets, as the broker's tests drive it."""
 
 import asyncio
+import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -49,9 +50,13 @@ class Supervisor:
     _lines: LineSplitter = field(default_factory=LineSplitter)
     _ready: list[bytes] = field(default_factory=list)
 
-    async def connect(self) -> None:
+    async def connect(self, connected: socket.socket | None = None) -> None:
         path = str(self.directory / "control.sock")
-        self._reader, self._writer = await asyncio.open_unix_connection(path)
+        self._reader, self._writer = (
+            await asyncio.open_unix_connection(path)
+            if connected is None
+            else await asyncio.open_unix_connection(sock=connected)
+        )
 
     async def send(self, message: FromSupervisor) -> None:
         assert self._writer is not None

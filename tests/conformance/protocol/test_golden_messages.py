@@ -12,7 +12,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from stanchion.protocol import admin, codec, control, events, receipt, result
+from stanchion.protocol import (
+    admin,
+    codec,
+    control,
+    credentials,
+    events,
+    job,
+    overview,
+    receipt,
+    result,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from fakes.samples import sample
@@ -33,6 +43,10 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
         *_members(control.FromBroker),
         *_members(receipt.Record),
         receipt.Header,
+        *_members(job.JobRecord),
+        job.JobHeader,
+        job.OpenJob,
+        job.CloseJob,
         events.StreamEntry,
         admin.OpenRun,
         admin.RunOpenedReply,
@@ -43,7 +57,12 @@ MESSAGES: dict[str, type[msgspec.Struct]] = {
         admin.ProfileView,
         admin.Health,
         admin.ErrorReply,
+        credentials.CompareEnv,
+        credentials.ComparedEnv,
         result.AttemptResult,
+        result.OpenAttempt,
+        overview.VitalsPage,
+        overview.Checkpoint,
     ]
 }
 

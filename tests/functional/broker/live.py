@@ -30,6 +30,11 @@ class LiveBroker:
     def client(self) -> BrokerClient:
         return BrokerClient(self.paths.admin_socket)
 
+    def kill(self) -> None:
+        """As a crash: nothing is said, nothing is tidied up."""
+        self.process.kill()
+        self.process.wait(20)
+
     async def records(self, run: str) -> tuple[Record, ...]:
         """The attempt's receipts so far, verified."""
         async with self.client() as client:
@@ -101,7 +106,9 @@ class Enrolment:
 
 
 @contextlib.asynccontextmanager
-async def enrolled(broker: LiveBroker, port: int, **changes: object) -> AsyncIterator[Enrolment]:
+async def enrolled(
+    broker: LiveBroker, port: int | None, **changes: object
+) -> AsyncIterator[Enrolment]:
     """An attempt with its provider on this port."""
     async with broker.client() as client:
         opened = await client.open_run(order(port, run=secrets.token_hex(6), **changes))
@@ -109,7 +116,10 @@ async def enrolled(broker: LiveBroker, port: int, **changes: object) -> AsyncIte
     supervisor = Supervisor(Path(opened.directory))
     answer = await supervisor.enrol(ticket.token, opened.launch_sha256)
     assert isinstance(answer, Enrolled), answer
+    run = Enrolment(opened.id, Path(opened.directory), opened, supervisor)
     try:
-        yield Enrolment(opened.id, Path(opened.directory), opened, supervisor)
+        yield run
     finally:
-        await supervisor.close()
+        for connection in (supervisor, run.supervisor):
+            with contextlib.suppress(ConnectionError):
+                await connection.close()

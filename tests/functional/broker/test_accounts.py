@@ -1,7 +1,6 @@
 """Configured accounts end to end: observe policy, a key from a file, verified TLS."""
 
-import datetime as dt
-import ipaddress
+import hashlib
 import ssl
 import tempfile
 from collections.abc import Iterator
@@ -9,11 +8,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from fakes.certificates import make_certificate, server_context
 from fakes.launches import order, spec
 from fakes.supervisor import Supervisor, ask
 from fakes.upstream import response, upstream
@@ -99,8 +95,12 @@ async def test_a_provider_that_is_trusted_is_reached_over_tls(root: Path) -> Non
             broker_lines=f'ca_bundle = "{certificate}"',
         )
         with live_broker(root, "--config", config) as broker:
-            _, supervisor = await attempt(broker)
+            run, supervisor = await attempt(broker)
             assert (await ask(supervisor.directory, GOOD, lease=supervisor.lease)).status == 200
+            end = next(r for r in await broker.records(run) if isinstance(r, ExchangeEnd))
+            der = ssl.PEM_cert_to_DER_cert(certificate.read_text())
+            assert end.answered.tls_server_name == "127.0.0.1"
+            assert end.answered.tls_certificate_sha256 == hashlib.sha256(der).hexdigest()
             await supervisor.close()
 
 
@@ -116,35 +116,3 @@ async def test_a_provider_that_is_not_trusted_never_sees_the_key(root: Path) -> 
             assert end.answered.error_class is ErrorClass.CONNECT
             assert provider.received == []
             await supervisor.close()
-
-
-def make_certificate(root: Path) -> Path:
-    """A certificate of its own for 127.0.0.1, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "provider of the tests")])
-    now = dt.datetime.now(dt.UTC)
-    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (root / "cert.pem").write_bytes(certificate.public_bytes(pem))
-    (root / "cert.key").write_bytes(
-        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return root / "cert.pem"
-
-
-def server_context(root: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(root / "cert.pem", root / "cert.key")
-    return context

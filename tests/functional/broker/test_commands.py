@@ -1,5 +1,8 @@
 """The broker's commands against a running and an absent broker."""
 
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,7 +19,9 @@ def test_commands_of_a_running_and_of_an_absent_broker() -> None:
             key = command(root, "key")
             assert key.stdout.strip() == broker.paths.public_key_file.read_text().strip()
             second = command(root, "serve")
-            assert (second.returncode, "another broker" in second.stderr) == (1, True)
+            assert second.returncode == 2
+            assert f"pid {broker.process.pid} does" in second.stderr
+            assert second.stderr.count("\n") == 1
             assert broker.paths.pid_file.read_text() == f"{broker.process.pid}\n"
             stopped = command(root, "stop")
             assert (stopped.returncode, stopped.stdout) == (
@@ -26,3 +31,28 @@ def test_commands_of_a_running_and_of_an_absent_broker() -> None:
             assert broker.process.wait(5) == 0
             assert not broker.paths.admin_socket.exists()
             assert not broker.paths.pid_file.exists()
+
+
+def test_the_log_is_shown_and_followed_without_a_broker() -> None:
+    with tempfile.TemporaryDirectory(prefix="st") as folder:
+        root = Path(folder)
+        none = command(root, "logs")
+        assert (none.returncode, none.stderr.count("\n")) == (1, 1)
+        assert "broker.log: No such file" in none.stderr
+        with live_broker(root) as broker:
+            shown = command(root, "logs", "-n", "1").stdout
+            assert shown.endswith(f"listening, pid {broker.process.pid}\n")
+            with subprocess.Popen(
+                [*(sys.executable, "-m", "stanchion.runner", "broker", "logs", "-f"),
+                 *("--state-dir", str(broker.paths.root))],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            ) as following:  # fmt: skip
+                assert following.stdout is not None
+                assert b"listening" in following.stdout.readline()
+                assert command(root, "stop").returncode == 0
+                assert b"ending: 0 open attempts" in following.stdout.readline()
+                following.send_signal(signal.SIGINT)
+                _, errors = following.communicate(timeout=20)
+            assert b"Traceback" not in errors
+            assert following.returncode == 130

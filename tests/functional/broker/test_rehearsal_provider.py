@@ -13,20 +13,20 @@ import pytest
 from fakes.launches import KEY, LIMIT, MODEL
 from fakes.supervisor import ask
 from functional.broker.live import LiveBroker, enrolled
-from stanchion.protocol.exchange import ExchangeResult, Finish
-from stanchion.protocol.receipt import ExchangeEnd
+from stanchion.protocol.exchange import ErrorClass, ExchangeResult, Finish
+from stanchion.protocol.receipt import ExchangeEnd, ExchangeTry
 
 SCRIPT = Path(__file__).parents[3] / "examples" / "tasks" / "hello" / "rehearsal.toml"
 
 
 @contextlib.contextmanager
-def rehearsal(log: Path) -> Iterator[int]:
+def rehearsal(log: Path, script: Path = SCRIPT) -> Iterator[int]:
     """Its port."""
     read_fd, write_fd = os.pipe()
     process = subprocess.Popen(
         [
             sys.executable,
-            *("-m", "stanchion.rehearsal", "--script", str(SCRIPT), "--port", "0"),
+            *("-m", "stanchion.rehearsal", "--script", str(script), "--port", "0"),
             *("--ready-fd", str(write_fd), "--key-stdin", "--die-with-stdin", "--log", str(log)),
         ],
         stdin=subprocess.PIPE,
@@ -46,11 +46,8 @@ def rehearsal(log: Path) -> Iterator[int]:
         process.wait(20)
 
 
-@pytest.mark.parametrize("stream", [True, False])
-async def test_a_scripted_turn_passes_with_the_real_key(
-    broker: LiveBroker, tmp_path: Path, *, stream: bool
-) -> None:
-    body = json.dumps(
+def body(*, stream: bool) -> bytes:
+    return json.dumps(
         {
             "model": MODEL,
             "max_tokens": LIMIT,
@@ -60,10 +57,16 @@ async def test_a_scripted_turn_passes_with_the_real_key(
             "tools": [{"type": "function", "function": {"name": "bash", "parameters": {}}}],
         }
     ).encode()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_scripted_turn_passes_with_the_real_key(
+    broker: LiveBroker, tmp_path: Path, *, stream: bool
+) -> None:
     log = tmp_path / "witness.jsonl"
     with rehearsal(log) as port:
         async with enrolled(broker, port) as run:
-            reply = await ask(run.directory, body, lease=run.lease)
+            reply = await ask(run.directory, body(stream=stream), lease=run.lease)
             end = next(r for r in await broker.records(run.id) if isinstance(r, ExchangeEnd))
     witness = json.loads(log.read_text().splitlines()[0])
     assert (reply.status, reply.whole) == (200, True)
@@ -73,3 +76,28 @@ async def test_a_scripted_turn_passes_with_the_real_key(
     assert end.answered.provider_request_id == reply.headers["x-request-id"]
     assert witness["key_ok"] is True
     assert KEY not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("status = 429, retry_after = 1", ErrorClass.RATE_LIMITED),
+        ('status = 529, error_type = "overloaded_error"', ErrorClass.OVERLOADED),
+        ("status = 500", ErrorClass.SERVER_ERROR),
+    ],
+)
+async def test_a_fault_that_passes_is_waited_out(
+    broker: LiveBroker, tmp_path: Path, fault: str, kind: ErrorClass
+) -> None:
+    script = tmp_path / "script.toml"
+    script.write_text(
+        f'version = 1\n[[turn]]\ntext = "done"\nfault = {{ kind = "status", {fault}, times = 1 }}\n'
+    )
+    with rehearsal(tmp_path / "witness.jsonl", script) as port:
+        async with enrolled(broker, port) as run:
+            reply = await ask(run.directory, body(stream=True), lease=run.lease)
+            records = await broker.records(run.id)
+    (tried,) = (record for record in records if isinstance(record, ExchangeTry))
+    (end,) = (record for record in records if isinstance(record, ExchangeEnd))
+    assert (reply.status, tried.error_class, end.tries) == (200, kind, 2)
+    assert (tmp_path / "witness.jsonl").read_text().count("\n") == 2

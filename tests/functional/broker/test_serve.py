@@ -1,6 +1,8 @@
 """The broker process from start to end, by its commands."""
 
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,3 +113,47 @@ async def test_a_second_enrolment_after_the_first_lives_through_a_lost_reply(roo
             body = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max"}'
             assert (await ask(run.directory, body, lease=again.lease)).status == 200
             await again.close()
+
+
+def test_a_second_broker_names_the_first_and_leaves_it_alone(root: Path) -> None:
+    with live_broker(root) as broker:
+        done = command(root, "serve")
+        assert done.returncode == 2
+        assert f"pid {broker.process.pid} does on this one" in done.stderr
+        assert "stanchion broker stop" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert command(root, "status").returncode == 0
+
+
+def test_sockets_of_a_broker_that_was_killed_are_in_nobodys_way(root: Path) -> None:
+    with live_broker(root) as broker:
+        broker.kill()
+        assert broker.paths.admin_socket.is_socket()
+    with live_broker(root) as broker:
+        assert f"pid {broker.process.pid}" in command(root, "status").stdout
+    assert not broker.paths.admin_socket.exists()
+
+
+def test_a_state_folder_that_cannot_be_used_is_one_sentence(root: Path) -> None:
+    """Read-only, a file in its place, a path too long for a socket."""
+    (root / "file").touch()
+    for state, words in (
+        ("/proc/stanchion", "the broker can write to it"),
+        (str(root / "file" / "state"), "the broker can write to it (Not a directory)"),
+        (str(root / ("x" * 120)), "at most 107 bytes"),
+    ):
+        done = command_in(state, "serve")
+        assert done.returncode == 2, done.stderr
+        assert words in done.stderr
+        assert state in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def command_in(state: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "stanchion.broker", *arguments, "--state-dir", state],
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )

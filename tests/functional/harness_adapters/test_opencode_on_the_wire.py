@@ -16,6 +16,10 @@ from stanchion.protocol.evidence import SessionState
 from stanchion.protocol.transcript import ItemKind, TranscriptItem
 
 MODEL = "maker/future-9:large"
+PATHS = {
+    Dialect.OPENAI_CHAT: "/v1/chat/completions",
+    Dialect.ANTHROPIC_MESSAGES: "/v1/messages",
+}
 INSTRUCTION = 'Write "one" to one.txt,\nthen stop.\n'
 SCRIPT = """
 version = 1
@@ -34,10 +38,20 @@ text = "The file is written."
 @pytest.mark.harness
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
-    ("limit", "effort", "context"), [(200_000, "max", 400_000), (8_000, None, None)]
+    ("dialect", "limit", "effort", "context"),
+    [
+        (Dialect.OPENAI_CHAT, 200_000, "max", 400_000),
+        (Dialect.OPENAI_CHAT, 8_000, None, None),
+        (Dialect.ANTHROPIC_MESSAGES, 200_000, "max", 400_000),
+    ],
 )
 def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_asked(
-    opencode_package: Path, tmp_path: Path, limit: int, effort: str | None, context: int | None
+    opencode_package: Path,
+    tmp_path: Path,
+    dialect: Dialect,
+    limit: int,
+    effort: str | None,
+    context: int | None,
 ) -> None:
     workdir = tmp_path / "work"
     workdir.mkdir()
@@ -49,7 +63,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
             Settings(
                 model=MODEL,
                 base_url=provider.base_url,
-                dialect=Dialect.OPENAI_CHAT,
+                dialect=dialect,
                 output_limit=limit,
                 context=context,
                 effort=effort,
@@ -64,14 +78,16 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
         seen = provider.sightings()
     assert ran.returncode == 0, ran.stderr.decode(errors="replace")
     assert [(request["path"], request["turn"], request["status"]) for request in seen] == [
-        ("/v1/chat/completions", 0, 200),
-        ("/v1/chat/completions", 1, 200),
+        (PATHS[dialect], 0, 200),
+        (PATHS[dialect], 1, 200),
     ]
     for request in seen:
         assert request["model"] == MODEL
         assert request["max_tokens"] == limit
         assert request["max_completion_tokens"] is None
         assert request["reasoning_effort"] == effort
+        thinks = dialect is Dialect.ANTHROPIC_MESSAGES and effort is not None
+        assert request["thinking_type"] == ("adaptive" if thinks else None)
         assert request["tools"], "a request without tools would be a title or a summary"
     assert (workdir / "one.txt").read_text() == "one"
     assert_session(adapter.session(), ran)

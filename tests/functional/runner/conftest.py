@@ -12,8 +12,8 @@ from tests.functional.runner.specs import REHEARSAL_SPEC
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.codec import PROTOCOL_VERSION
-from stanchion.runner.examples import example_task
 from stanchion.runner.keeper.order import Order, Pieces, RehearsalOrder
+from stanchion.runner.tasks.examples import example_task
 
 HELLO = example_task("hello")
 

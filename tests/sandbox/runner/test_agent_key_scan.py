@@ -12,10 +12,16 @@ from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
 from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.events import Event, ExchangeEnded, HarnessEnded, Unknown
-from stanchion.runner.examples import example_task
-from stanchion.runner.key_scan import Scan, scan_sandbox
-from stanchion.runner.resolve import Options
-from stanchion.runner.run_command import Request, launch_in, open_folder, prepare, run_and_record
+from stanchion.runner.demo.key_scan import Scan, scan_sandbox
+from stanchion.runner.launching.resolve import Options
+from stanchion.runner.launching.run_command import (
+    Request,
+    launch_in,
+    open_folder,
+    prepare,
+    run_and_record,
+)
+from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.harness, pytest.mark.timeout(180)]
 WRITTEN_BY_THE_AGENT = b"Hello from inside the sandbox."

@@ -4,20 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.fakes.results import a_result
 from tests.sandbox.runner.test_run_hello import Command
 
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
 from stanchion.images.runsc import RunscInfo
-from stanchion.protocol.outcome import EndReason
-from stanchion.runner.audit_call import AuditVerdict
-from stanchion.runner.demo import KeyWatch, expect_killed, expect_whole
-from stanchion.runner.key_scan import Scan
-from stanchion.runner.results import read_results
-
-VERIFIED = AuditVerdict(verified=True, records=14, words="verified")
+from stanchion.runner.results.job_folder import read_results
 
 
 @pytest.fixture
@@ -55,43 +48,3 @@ def test_the_demo_holds_from_start_to_end(stanchion: Command) -> None:
     assert (whole.outcome.reason, whole.score) == ("completed", 1.0)
     assert (killed.outcome.reason, killed.score) == ("harness_signal", None)
     assert killed.reward == {"reward": 0.0}
-
-
-def watched(*scans: Scan) -> KeyWatch:
-    watch = KeyWatch.__new__(KeyWatch)
-    watch.scans = list(scans)
-    return watch
-
-
-def test_all_looks_count_and_one_that_was_blind_makes_the_sum_unknown() -> None:
-    assert watched(Scan(0, 10), Scan(0, 20)).places == 0
-    assert watched(Scan(1, 10), Scan(0, 20)).places == 1
-    blind = watched(Scan(0, 10), Scan(None, 0, "no process"))
-    assert (blind.places, blind.why) == (None, "no process")
-    assert watched().places is None
-
-
-def test_a_sandbox_that_is_gone_is_no_blind_look_but_one_look_must_have_met_it() -> None:
-    gone = Scan(None, 0, "no process", gone=True)
-    assert watched(Scan(0, 10), gone).places == 0
-    assert watched(gone).places is None
-
-
-def test_what_does_not_hold_is_named() -> None:
-    assert expect_whole(a_result(), watched(Scan(0, 1)), VERIFIED) == []
-    bad = expect_whole(
-        a_result(EndReason.OOM, score=None),
-        watched(Scan(None, 0, "blind")),
-        AuditVerdict(verified=False, records=None, words="tampered"),
-    )
-    assert bad == [
-        "the attempt ended completed (it ended oom, as it went)",
-        "its score is 1",
-        "the key is nowhere in the sandbox",
-        "the receipts verify",
-    ]
-
-
-def test_a_killed_agent_with_a_score_is_named() -> None:
-    assert expect_killed(a_result(EndReason.HARNESS_SIGNAL, score=None)) == []
-    assert len(expect_killed(a_result(score=0.0))) == 2

@@ -19,7 +19,7 @@ from stanchion.images.rootfs import BaseImage
 from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.codec import decode
 from stanchion.protocol.result import AttemptResult
-from stanchion.runner.examples import example_task
+from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.harness, pytest.mark.timeout(180)]
 
@@ -119,7 +119,7 @@ def test_a_run_is_graded_and_says_all_of_it_in_one_document(stanchion: Command) 
     attempt = folder / "attempts" / "hello__1"
     assert result.receipts.bundle == str(attempt / "receipts.bundle")
     assert sorted(path.name for path in folder.iterdir()) == [
-        "attempts", "job.json", "results.jsonl", "summary.json", "summary.txt",
+        "attempts", "job.json", "job.receipts", "results.jsonl", "summary.json", "summary.txt",
     ]  # fmt: skip
     assert (attempt / "artifacts/work/hello.txt").read_text() == "Hello from inside the sandbox.\n"
     assert (attempt / "verifier" / "reward.txt").read_text().strip() == "1"
@@ -157,7 +157,7 @@ def test_a_policy_that_wants_a_limit_refuses_before_anything_starts(
     arguments = [word.replace("rehearsal/scripted-1", "local/some") for word in HELLO]
     code, output, errors = stanchion(*arguments, "-o", "out", "--json")
 
-    assert (code, errors.count("\n")) == (78, 1)
+    assert (code, errors.count("error: ")) == (78, 1)
     document: dict[str, Any] = json.loads(output)
     assert document["error"]["id"] == "limit_undeclared"
     assert not (tmp_path / "out").exists()

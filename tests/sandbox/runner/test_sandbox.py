@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.sandbox.runner.conftest import MARKER, Host
 
-from stanchion.runner.key_scan import scan_sandbox
+from stanchion.runner.demo.key_scan import scan_sandbox
 from stanchion.runner.sandbox.oci import Bind
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(60)]

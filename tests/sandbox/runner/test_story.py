@@ -22,13 +22,13 @@ from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.launch import Deadlines, SandboxSpec, Waits
 from stanchion.protocol.result import AttemptResult
-from stanchion.runner.brokers import ensure_broker
-from stanchion.runner.examples import example_task
+from stanchion.runner.demo.key_scan import sandbox_pids
 from stanchion.runner.keeper.order import Ended, Failed, Order, Pieces, RehearsalOrder, Report
-from stanchion.runner.keepers import Keeper
-from stanchion.runner.key_scan import sandbox_pids
-from stanchion.runner.results import read_results
+from stanchion.runner.launching.brokers import ensure_broker
+from stanchion.runner.launching.keepers import Keeper
+from stanchion.runner.results.job_folder import read_results
 from stanchion.runner.sandbox.cgroup import GroupV1
+from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(90)]
 HELLO = example_task("hello")

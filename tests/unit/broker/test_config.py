@@ -85,6 +85,10 @@ def test_a_whole_file_is_read() -> None:
         (ACCOUNT.replace(".com", ".com:99999"), "base_url"),
         (ACCOUNT.replace(".com", ".com:0"), "base_url"),
         (ACCOUNT.replace("https://api.example.com", "https://"), "base_url"),
+        ('version = 1\n[broker]\negress_proxy = "http://proxy"', "HOST:PORT"),
+        ('version = 1\n[broker]\negress_proxy = "https://proxy:1"', "egress_proxy"),
+        ('version = 1\n[broker]\negress_proxy = "http://proxy:1/x"', "without a path"),
+        ('version = 1\n[broker]\negress_proxy = "http://p:99999"', "egress_proxy"),
     ],
 )
 def test_a_mistake_is_named_by_its_key(text: str, words: str) -> None:
@@ -102,3 +106,33 @@ def test_a_password_in_an_address_is_not_shown() -> None:
     with pytest.raises(RefusedError) as refused:
         split_base_url("https://u:hunter2@h/", field="f", allow_plain_http=False)
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_password_of_a_proxy_is_not_shown() -> None:
+    with pytest.raises(RefusedError) as refused:
+        read_config(b'version = 1\n[broker]\negress_proxy = "http://u:hunter2@proxy:1"')
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "127.9.9.9"])
+def test_plain_http_to_this_machine_needs_no_permission(host: str) -> None:
+    text = ACCOUNT.replace("https://api.example.com", f"http://{host}:8000")
+    assert read_config(text.encode()).profiles["p"].accounts["a"].allow_plain_http is False
+
+
+@pytest.mark.parametrize("host", ["10.0.0.5", "localhost.example.com", "0.0.0.0"])
+def test_plain_http_elsewhere_does(host: str) -> None:
+    text = ACCOUNT.replace("https://api.example.com", f"http://{host}:8000")
+    with pytest.raises(RefusedError) as refused:
+        read_config(text.encode())
+    assert refused.value.refusal.id == "plain_http"
+
+
+def test_plain_http_does_not_pass_a_proxy() -> None:
+    text = ACCOUNT.replace("https://api.example.com", "http://10.0.0.5:8000")
+    text = text.replace("version = 1", 'version = 1\n[broker]\negress_proxy = "http://proxy:3128"')
+    allowed = text + "allow_plain_http = true\n"
+    with pytest.raises(RefusedError) as refused:
+        read_config(allowed.encode())
+    assert refused.value.refusal.id == "proxy_plain_http"
+    read_config(allowed.replace("10.0.0.5", "127.0.0.1").encode())

@@ -1,3 +1,4 @@
+import os
 import shutil
 from pathlib import Path
 
@@ -126,3 +127,22 @@ def test_a_cache_that_cannot_be_written_is_still_usable(tmp_path: Path) -> None:
     entry.mark_used(tmp_path / "absent", now_s=1000)
 
     assert not (tmp_path / "absent").exists()
+
+
+def test_a_piece_can_be_read_by_others_whoever_makes_it(tmp_path: Path) -> None:
+    def build(root: Path) -> entry.Built:
+        (root / "folder").mkdir()
+        (root / "folder" / "file").write_text("content")
+        return entry.Built()
+
+    before = os.umask(0o077)
+    try:
+        made = entry.ensure(tmp_path / "shelf" / "piece", build)
+        assert os.umask(0o077) == 0o077
+    finally:
+        os.umask(before)
+
+    assert (made.path / "folder").stat().st_mode & 0o777 == 0o755
+    assert (made.path / "folder" / "file").stat().st_mode & 0o777 == 0o644
+    assert (made.path.parent / "record.json").stat().st_mode & 0o777 == 0o644
+    assert made.path.parent.stat().st_mode & 0o777 == 0o755

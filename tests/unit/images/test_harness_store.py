@@ -101,3 +101,14 @@ def test_anything_but_a_plain_file_below_one_folder_is_refused(
     with pytest.raises(IntegrityError, match="not a plain file"):
         harness_store.unpack(package(tmp_path, member), tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", sorted(harness_store.BUILT_IN))
+def test_a_built_in_harness_is_an_empty_package_with_a_digest(tmp_path: Path, name: str) -> None:
+    assert harness_store.has_harness(tmp_path, name, "1")
+    first = harness_store.ensure_harness(tmp_path, name, "1")
+    again = harness_store.ensure_harness(tmp_path, name, "1")
+    assert (first.cached, again.cached, first.digest) == (False, True, again.digest)
+    assert [path.name for path in first.path.iterdir()] == ["manifest.json"]
+    with pytest.raises(ImagesError, match="has version 1"):
+        harness_store.ensure_harness(tmp_path, name, "2")

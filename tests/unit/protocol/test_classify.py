@@ -75,6 +75,7 @@ ROWS = [
     ),
     Row("sentry crash", lost(sandbox_exit=2), EndReason.SANDBOX_LOST),
     Row("no exit code", lost(), EndReason.SANDBOX_LOST),
+    Row("nobody reported", lost(lost_why="the host was restarted"), EndReason.SANDBOX_LOST),
     Row("never started", lost(sandbox_started=False, start_error="no"), EndReason.SANDBOX_LOST),
     Row("supervisor abort", lost(sandbox_exit=134), EndReason.SUPERVISOR_LOST),
     Row(
@@ -177,6 +178,7 @@ ROWS = [
         EndReason.COMPLETED,
         (Flag.MODEL_DIFFERS,),
     ),
+    Row("echoed key", wire(secret_scrubbed=True), EndReason.COMPLETED, (Flag.SECRET_SCRUBBED,)),
     Row("weak box", claim(isolation="none"), EndReason.COMPLETED, (Flag.ISOLATION_WEAK,)),
     Row(
         "no effort declared",
@@ -232,3 +234,21 @@ def test_any_evidence_has_exactly_one_outcome(seen: Evidence) -> None:
     if outcome.reason is EndReason.COMPLETED:
         assert seen.claim is not None
         assert seen.wire.completed > 0
+
+
+def test_the_detail_of_a_lost_sandbox_or_broker_is_the_witness_own() -> None:
+    assert classify(lost(lost_why="the host was restarted")).detail == "the host was restarted"
+    assert classify(stopped(StopReason.BROKER_LOST)).detail == "why broker_lost"
+
+
+def test_a_launch_without_a_model_misses_no_response() -> None:
+    ended = msgspec.structs.replace(
+        CLEAN,
+        claim=Claim(wait=EXIT_0, session=SessionEnd(state=SessionState.UNKNOWN)),
+        wire=WireFacts(),
+        model_expected=False,
+    )
+    assert classify(ended).reason is EndReason.COMPLETED
+    assert "no model" in classify(ended).detail
+    expected = msgspec.structs.replace(ended, model_expected=True)
+    assert classify(expected).reason is EndReason.NO_RESPONSE

@@ -1,6 +1,8 @@
 """From ending and reward to a score: a dead agent is never a zero."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stanchion.protocol.evidence import VerifierRun, WaitStatus
 from stanchion.protocol.outcome import (
@@ -54,6 +56,30 @@ def ended(reason: EndReason) -> Outcome:
         (run("{", "reward.json"), Grade.BAD_REWARD, None),
         (run(None), Grade.NO_REWARD, None),
         (run(None, network_refused=True), Grade.VERIFIER_NETWORK, None),
+        (run('{"reward": "1"}', "reward.json"), Grade.BAD_REWARD, None),
+        (run('{"reward": 1, "reward": 0}', "reward.json"), Grade.BAD_REWARD, None),
+        (run('{"reward": 1e999}', "reward.json"), Grade.BAD_REWARD, None),
+        (run('{"reward": 1' + "0" * 400 + "}", "reward.json"), Grade.BAD_REWARD, None),
+        (run("[" * 60_000, "reward.json"), Grade.BAD_REWARD, None),
+        (run("9" * 5_000), Grade.BAD_REWARD, None),
+        (run(None, reward_error="reward.txt is a link"), Grade.BAD_REWARD, None),
+        (run(None, wait=WaitStatus(exit_code=3)), Grade.VERIFIER_ERROR, None),
+        (run(None, wait=WaitStatus(signal=9)), Grade.VERIFIER_ERROR, None),
+        (run(None, wait=None, error="no test.sh"), Grade.VERIFIER_ERROR, None),
+        (run(None, wait=None), Grade.NOT_RUN, None),
+        (
+            run(None, network_refused=True, wait=WaitStatus(exit_code=1)),
+            Grade.VERIFIER_NETWORK,
+            None,
+        ),
+        (
+            run("0", network_refused=True, network_why="2 connects"),
+            Grade.VERIFIER_NETWORK,
+            {"reward": 0.0},
+        ),
+        (run("1", network_refused=True), Grade.GRADED, {"reward": 1.0}),
+        (run("0", network_refused=None), Grade.GRADED, {"reward": 0.0}),
+        (run("1", timed_out=True, wait=None), Grade.VERIFIER_TIMEOUT, None),
         (run(None, timed_out=True, wait=None), Grade.VERIFIER_TIMEOUT, None),
         (None, Grade.NOT_RUN, None),
     ],
@@ -86,10 +112,26 @@ def test_credit_is_what_lies_above_an_untouched_workspace() -> None:
     assert gate(dead, graded, untouched_reward=0.2).value == 0.3
 
 
+def test_a_refused_network_explains_no_more_than_an_untouched_workspace_earns() -> None:
+    seen = run("0.3", network_refused=True)
+    assert read_reward(seen, untouched_reward=0.3).grade is Grade.VERIFIER_NETWORK
+    assert read_reward(seen, untouched_reward=0.2).grade is Grade.GRADED
+    withheld = gate(ended(EndReason.COMPLETED), read_reward(seen, untouched_reward=0.3))
+    assert withheld.value is None
+    assert "network" in str(withheld.why)
+
+
+@given(st.text() | st.binary().map(lambda raw: raw.decode("utf-8", "replace")))
+@pytest.mark.parametrize("name", ["reward.txt", "reward.json"])
+def test_no_reward_file_is_a_traceback(name: str, text: str) -> None:
+    graded = read_reward(run(text, name))
+    assert graded.grade in {Grade.GRADED, Grade.BAD_REWARD}
+
+
 def test_without_a_grade_there_is_no_score() -> None:
     score = gate(ended(EndReason.COMPLETED), read_reward(run(None)))
     assert score.value is None
-    assert score.why == "the tests wrote no reward file"
+    assert score.why == "the tests exited with 0 and wrote no reward file"
 
 
 def test_the_first_figure_counts_where_none_is_called_reward() -> None:

@@ -1,5 +1,6 @@
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from fakes.attempt import Attempt, lay_out
 from fakes.scripted_harness import ScriptedHarness
+from stanchion.harness_adapters.base import Plan, Settings
 from stanchion.protocol.events import ConfigWritten, Event, Warned
 from stanchion.protocol.launch import LaunchSpec, Limit, Limits, LimitSource, Workspace
 from stanchion.protocol.refusal import RefusedError
@@ -126,3 +128,41 @@ def test_hosts_that_cannot_be_written_are_only_a_warning(tmp_path: Path) -> None
     attempt.paths.hosts_file.mkdir()
     _, events = done(attempt, ScriptedHarness(""))
     assert [event.what for event in events if isinstance(event, Warned)] == ["hosts"]
+
+
+class Solver(ScriptedHarness):
+    """Wants the solution and asks no model."""
+
+    def plan(self, settings: Settings) -> Plan:
+        return replace(super().plan(settings), solution=True)
+
+
+def test_the_solution_is_put_where_the_oracle_looks_for_it(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    attempt.paths.solution_source.mkdir()
+    (attempt.paths.solution_source / "solve.sh").write_text("true")
+    done(attempt, ScriptedHarness(""))
+    assert not attempt.paths.solution_dir.exists()
+    done(attempt, Solver(""))
+    assert (attempt.paths.solution_dir / "solve.sh").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_solution_that_is_not_there_is_a_refusal(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as raised:
+        done(lay_out(tmp_path), Solver(""))
+    assert "solution" in raised.value.refusal.sentence()
+
+
+def test_nothing_is_compared_for_a_harness_that_asks_no_model(tmp_path: Path) -> None:
+    lies = {"model": None, "output_limit": None, "effort": None, "base_url": None}
+    _, events = done(lay_out(tmp_path), ScriptedHarness("", lies=lies, asks_model=False))
+    (told,) = [event for event in events if isinstance(event, ConfigWritten)]
+    assert (told.model, told.output_limit) == (None, None)
+
+
+def test_the_agent_finds_harbors_log_folders(tmp_path: Path) -> None:
+    attempt = lay_out(tmp_path)
+    done(attempt, ScriptedHarness(""))
+    assert {path.name for path in attempt.paths.logs_dir.iterdir()} == {
+        "agent", "artifacts", "verifier",
+    }  # fmt: skip

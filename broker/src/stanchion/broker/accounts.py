@@ -1,19 +1,38 @@
-"""The accounts of all profiles with their keys, resolved once at the start.
+"""The accounts of all profiles: their keys, their turns, and which of them are tripped.
 
-One account per launch and never another in its place. A missing key is an error at start; the
+One account per launch and never another in its place. A missing key is an error at start; a key
+file that changed is read again for the next launch, which also mends a tripped account. The
 rehearsal account takes port and key from the launch.
 """
 
-import ssl
-from collections.abc import Callable, MutableMapping
+import os
+from collections.abc import Callable, Iterable, MutableMapping
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult
+from weakref import WeakValueDictionary
 
 from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
+from stanchion.broker.egress import Egress
+from stanchion.broker.plane.pacing.trips import Trip
+from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
+from stanchion.protocol.credentials import EnvProof
 from stanchion.protocol.launch import AccountRef
+from stanchion.protocol.refusal import RefusedError
+
+_Mark = tuple[int, int, int] | None
+"""Which file a key was read from: inode, change time, size; None = no file."""
+
+
+@dataclass(slots=True)
+class _Standing:
+    """One configured account."""
+
+    key: Secret | None
+    mark: _Mark
+    turns: Turns
 
 
 class Accounts:
@@ -28,28 +47,99 @@ class Accounts:
         fingerprint: Callable[[str], str],
     ) -> None:
         self._fingerprint = fingerprint
-        self._tls = ssl.create_default_context(cafile=config.broker.ca_bundle)
-        self._keys = {
-            (name, account): load_secret(
-                table.credential,
-                field=f"profiles.{name}.accounts.{account}.credential",
-                folder=folder,
-                environ=environ,
+        self._folder = folder
+        self._environ = environ
+        self._egress = Egress.of(config.broker, folder=folder)
+        self._standings = {
+            (name, account): _Standing(
+                key=self._load(name, account, table),
+                mark=self._mark(table),
+                turns=Turns(table.max_in_flight),
             )
             for name, profile in config.profiles.items()
             for account, table in profile.accounts.items()
             if name != REHEARSAL
         }
+        self._from_env = {
+            table.credential.removeprefix("env:"): self._standings[name, account]
+            for name, profile in config.profiles.items()
+            for account, table in profile.accounts.items()
+            if table.credential.startswith("env:")
+        }
+        for name in self._from_env:
+            environ.pop(name, None)  # only once all accounts have read it
+        self._rehearsals: WeakValueDictionary[tuple[int, str], Turns] = WeakValueDictionary()
+
+    @property
+    def env_names(self) -> tuple[str, ...]:
+        """The environment variables that keys were read from."""
+        return tuple(sorted(self._from_env))
+
+    def differing(self, proofs: Iterable[EnvProof]) -> tuple[str, ...]:
+        """Variables in which a caller has another key than this broker was started with."""
+        held = {name: standing.key for name, standing in self._from_env.items()}
+        return tuple(
+            proof.name
+            for proof in proofs
+            if (key := held.get(proof.name)) is not None and not key.proven_by(proof)
+        )
+
+    def tripped(self, profile: str) -> dict[str, Trip]:
+        """Accounts of a profile under which nothing starts."""
+        return {
+            account: standing.turns.trip
+            for (name, account), standing in self._standings.items()
+            if name == profile and standing.turns.trip is not None
+        }
+
+    def turns(self) -> dict[tuple[str, str], Turns]:
+        """The queues by profile and account."""
+        return {name: standing.turns for name, standing in self._standings.items()}
+
+    def _load(self, profile: str, account: str, table: Account) -> Secret | None:
+        return load_secret(
+            table.credential,
+            field=f"profiles.{profile}.accounts.{account}.credential",
+            folder=self._folder,
+            environ=self._environ,
+        )
+
+    def _mark(self, table: Account) -> _Mark:
+        kind, _, place = table.credential.partition(":")
+        if kind != "file":
+            return None
+        try:
+            found = os.lstat(self._folder / place)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _standing(self, profile: str, account: str, table: Account) -> _Standing:
+        """Of a configured account, with its key as it is now.
+
+        A key file that was written anew starts a new queue; what is open stays in the old one, so
+        that an answer to the old key never trips the new one.
+        """
+        standing = self._standings[profile, account]
+        mark = self._mark(table)
+        if mark != standing.mark:
+            standing.key = self._load(profile, account, table)
+            standing.mark = mark
+            standing.turns = Turns(table.max_in_flight)
+        return standing
+
+    def _rehearsal_turns(self, port: int, fingerprint: str, table: Account) -> Turns:
+        known = self._rehearsals.get((port, fingerprint))
+        turns = Turns(table.max_in_flight) if known is None else known
+        self._rehearsals[port, fingerprint] = turns
+        return turns
 
     def resolve(self, order: OpenRun, account: Account) -> tuple[AccountRef, Target]:
-        """What is frozen of the account, and where its requests go."""
+        """What is frozen of the account, and where requests go; RefusedError if it is tripped."""
         spec = order.spec
-        if order.rehearsal is not None:
-            base_url = f"http://127.0.0.1:{order.rehearsal.port}/v1"
-            key: Secret | None = Secret(check_key(order.rehearsal.key, field="rehearsal.key"))
-        else:
-            base_url = account.base_url
-            key = self._keys[spec.profile, spec.model.account]
+        base_url, key, turns = self._paying(order, account)
+        if turns.trip is not None:
+            raise RefusedError(turns.trip.refusal(f"{spec.model.account}/{spec.model.id}"))
         url = split_base_url(base_url, field="base_url", allow_plain_http=account.allow_plain_http)
         reference = AccountRef(
             name=spec.model.account,
@@ -59,15 +149,17 @@ class Accounts:
             credential=account.credential,
             fingerprint=None if key is None else key.fingerprint(self._fingerprint),
         )
-        return reference, self._target(url, key)
+        return reference, self._egress.target(url, key, account.api, turns)
 
-    def _target(self, url: SplitResult, key: Secret | None) -> Target:
-        secure = url.scheme == "https"
-        return Target(
-            host=url.hostname or "",
-            port=url.port or (443 if secure else 80),
-            authority=url.netloc,
-            path=url.path.rstrip("/"),
-            tls=self._tls if secure else None,
-            key=key,
-        )
+    def _paying(self, order: OpenRun, account: Account) -> tuple[str, Secret | None, Turns]:
+        """Address, key and queue."""
+        spec = order.spec
+        if order.rehearsal is not None:
+            port = order.rehearsal.port
+            key = Secret(check_key(order.rehearsal.key, field="rehearsal.key"))
+            turns = self._rehearsal_turns(port, key.fingerprint(self._fingerprint), account)
+            return f"http://127.0.0.1:{port}/v1", key, turns
+        if spec.profile == REHEARSAL:  # without a provider: nobody will be asked
+            return account.base_url, None, Turns(account.max_in_flight)
+        standing = self._standing(spec.profile, spec.model.account, account)
+        return account.base_url, standing.key, standing.turns

@@ -1,4 +1,4 @@
-"""The broker's commands: serve, status, stop, key; and `audit`, which needs no broker.
+"""The broker's commands: serve, status, stop, logs, key; and `audit`, which needs no broker.
 
 Arguments in, one sentence or one JSON document out. Imports of the server stay inside `serve`, so
 that the other commands start fast.
@@ -7,20 +7,20 @@ that the other commands start fast.
 import asyncio
 import os
 import select
-import sys
 from pathlib import Path
-from typing import NoReturn
 
 import click
 import msgspec
 
 from stanchion.broker.auditing.command import audit
 from stanchion.broker.client.paths import StatePaths, runtime_dir
-from stanchion.protocol.admin import Health
-from stanchion.protocol.exit_codes import ExitCode
+from stanchion.broker.failures import BrokerFailedError
+from stanchion.broker.upkeep.check_command import check
+from stanchion.broker.upkeep.key_command import key as key_group
+from stanchion.protocol.admin import ErrorReply, Health
 from stanchion.protocol.refusal import RefusedError
 
-__all__ = ["audit", "broker"]
+__all__ = ["audit", "broker", "key_group"]
 
 STOP_WAIT_S = 30.0
 
@@ -35,6 +35,9 @@ _state_dir = click.option(
 @click.group()
 def broker() -> None:
     """Hold the provider keys and see every model request."""
+
+
+broker.add_command(check)
 
 
 @broker.command()
@@ -54,7 +57,7 @@ def serve(
     """Run the broker in the foreground."""
     from stanchion.broker.receipts.ledger import LedgerError
     from stanchion.broker.receipts.signing import KeyFileError
-    from stanchion.broker.serve import Settings, run
+    from stanchion.broker.serve import Settings, run, tell_why
 
     settings = Settings(
         paths=StatePaths.resolve(state_dir, os.environ),
@@ -66,9 +69,12 @@ def serve(
     try:
         run(settings)
     except RefusedError as error:
-        _fail(str(error), ExitCode.USAGE)
-    except (LedgerError, KeyFileError, OSError) as error:
-        _fail(str(error), ExitCode.FAILED)
+        tell_why(ready_fd, error.refusal)
+        raise
+    except OSError as error:
+        raise BrokerFailedError(f"{error.filename}: {error.strerror}") from error
+    except (LedgerError, KeyFileError) as error:
+        raise BrokerFailedError(str(error)) from error
 
 
 @broker.command()
@@ -98,8 +104,30 @@ def stop(state_dir: str | None) -> None:
         ended, _, _ = select.select([descriptor], [], [], STOP_WAIT_S)
         os.close(descriptor)
         if not ended:
-            _fail(f"broker {health.pid} did not end in {STOP_WAIT_S:.0f} s", ExitCode.FAILED)
+            raise BrokerFailedError(f"broker {health.pid} did not end in {STOP_WAIT_S:.0f} s")
     click.echo(f"broker {health.pid} ended")
+
+
+@broker.command()
+@_state_dir
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is added, until Ctrl-C.")
+@click.option("-n", "--lines", type=click.IntRange(min=0), default=200, show_default=True)
+def logs(state_dir: str | None, *, follow: bool, lines: int) -> None:
+    """Print the end of the broker's log."""
+    from stanchion.broker.log_reading import added, last_lines
+
+    file = StatePaths.resolve(state_dir, os.environ).log_file
+    try:
+        end, size = last_lines(file, lines)
+    except OSError as error:
+        raise BrokerFailedError(
+            f"{file}: {error.strerror}; a broker writes it from its first start on",
+            next_command="stanchion broker serve",
+        ) from error
+    click.echo(end, nl=False)
+    if follow:
+        for piece in added(file, size):
+            click.echo(piece, nl=False)
 
 
 @broker.command()
@@ -112,7 +140,25 @@ def key(state_dir: str | None) -> None:
     try:
         click.echo(read_public_key(file))
     except (KeyFileError, OSError) as error:
-        _fail(f"{error}; a broker makes it at its first start", ExitCode.FAILED)
+        raise BrokerFailedError(
+            f"{error}; a broker makes it at its first start", next_command="stanchion broker serve"
+        ) from error
+
+
+@broker.command(hidden=True)
+@click.option("--config", "config_path", type=click.Path(path_type=Path))
+def profiles(config_path: Path | None) -> None:
+    """Print what a launcher may know of each profile, or the refusal; reads no key."""
+    from stanchion.broker.config import built_in
+    from stanchion.broker.upkeep.configured import find
+    from stanchion.protocol.codec import encode
+
+    try:
+        config = built_in() if config_path is None else find(str(config_path)).config
+    except RefusedError as error:
+        click.echo(encode(ErrorReply(error=error.refusal)))
+        return
+    click.echo(encode([profile.view(name) for name, profile in config.profiles.items()]))
 
 
 def _default_runtime_dir() -> Path:
@@ -121,7 +167,7 @@ def _default_runtime_dir() -> Path:
 
 def _ask(paths: StatePaths, *, stop: bool) -> Health:
     """The health of the live broker, told to end if wanted."""
-    from stanchion.broker.client import BrokerClient, BrokerUnreachableError
+    from stanchion.broker.client import BrokerClient
 
     async def ask() -> Health:
         async with BrokerClient(paths.admin_socket) as client:
@@ -130,12 +176,4 @@ def _ask(paths: StatePaths, *, stop: bool) -> Health:
                 await client.stop()
             return health
 
-    try:
-        return asyncio.run(ask())
-    except BrokerUnreachableError as error:
-        _fail(str(error), ExitCode.BROKER_UNREACHABLE)
-
-
-def _fail(sentence: str, code: ExitCode) -> NoReturn:
-    click.echo(f"error: {sentence}", err=True)
-    sys.exit(code)
+    return asyncio.run(ask())

@@ -5,6 +5,7 @@ hold or show a secret: a credential is only the name of the place where one is.
 """
 
 import hashlib
+import ipaddress
 import re
 import tomllib
 from typing import Annotated, Literal, TypeVar
@@ -119,7 +120,16 @@ class BrokerTable(_Table, frozen=True, kw_only=True):
     """`[broker]`."""
 
     max_runs: _Positive = 500
+    orphan_s: _Positive = 600
+    """An attempt whose supervisor and launcher were not heard for so long is closed as lost."""
+    retention_days: _Positive = 30
+    """Events of closed attempts are dropped after this long; receipts never are."""
+    events_max_mb: _Positive = 4096
+    """Over this the events of the oldest closed attempts are dropped sooner."""
     ca_bundle: str | None = None
+    """Certificates to trust beside the system's; relative to the file."""
+    egress_proxy: str | None = None
+    """`http://HOST:PORT`: https requests leave through its CONNECT."""
 
 
 class _File(_Table, frozen=True, kw_only=True):
@@ -151,7 +161,13 @@ def read_config(data: bytes) -> Config:
     file = _convert(raw, _File, "")
     if file.version != CONFIG_VERSION:
         raise _bad("version", file.version, f"is {CONFIG_VERSION}")
-    profiles = {name: _profile(name, table) for name, table in file.profiles.items()}
+    proxy = file.broker.egress_proxy
+    if proxy is not None:
+        split_proxy_url(proxy)
+    profiles = {
+        name: _profile(name, table, behind_proxy=proxy is not None)
+        for name, table in file.profiles.items()
+    }
     return Config(
         broker=file.broker,
         profiles={**profiles, REHEARSAL: _rehearsal()},
@@ -172,7 +188,7 @@ def split_base_url(text: str, *, field: str, allow_plain_http: bool) -> SplitRes
         raise _bad(field, None, "has no user, query or fragment")
     if not _PATH.match(url.path):
         raise _bad(field, text, "has a path of plain letters, digits and ._~-")
-    if url.scheme == "http" and not allow_plain_http:
+    if url.scheme == "http" and not (allow_plain_http or is_loopback(url.hostname or "")):
         raise refuse(
             "plain_http",
             field=field,
@@ -181,6 +197,31 @@ def split_base_url(text: str, *, field: str, allow_plain_http: bool) -> SplitRes
             remedy="Use https, or say allow_plain_http = true in this account",
         )
     return url
+
+
+def split_proxy_url(text: str) -> tuple[str, int]:
+    """Host and port of the egress proxy."""
+    field = "broker.egress_proxy"
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError as error:
+        raise _bad(field, None, f"is a URL ({error})") from None
+    if url.username or url.password:
+        raise _bad(field, None, "has no user or password: they would stand here in the open")
+    if url.scheme != "http" or not _HOST.match(url.hostname or "") or not port:
+        raise _bad(field, text, "is http://HOST:PORT")
+    if url.path not in {"", "/"} or url.query or url.fragment:
+        raise _bad(field, text, "is http://HOST:PORT, without a path")
+    return url.hostname or "", port
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine by its very name, without asking anybody."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _rehearsal() -> Profile:
@@ -196,7 +237,7 @@ def _rehearsal() -> Profile:
     )
 
 
-def _profile(name: str, table: dict[str, object]) -> Profile:
+def _profile(name: str, table: dict[str, object], *, behind_proxy: bool) -> Profile:
     where = f"profiles.{name}"
     if name == REHEARSAL:
         raise _bad(where, None, "is another name: this profile is built in")
@@ -216,11 +257,19 @@ def _profile(name: str, table: dict[str, object]) -> Profile:
     for account, settings in profile.accounts.items():
         field = f"{where}.accounts.{account}"
         _check_name(field, account)
-        split_base_url(
+        url = split_base_url(
             settings.base_url,
             field=f"{field}.base_url",
             allow_plain_http=settings.allow_plain_http,
         )
+        if behind_proxy and url.scheme == "http" and not is_loopback(url.hostname or ""):
+            raise refuse(
+                "proxy_plain_http",
+                field=f"{field}.base_url",
+                value=settings.base_url,
+                rule="[broker] egress_proxy carries https only",
+                remedy="Use https for this account, or another broker without the proxy for it",
+            )
     return profile
 
 

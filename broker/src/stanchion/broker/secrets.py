@@ -4,6 +4,7 @@ A key is read once, when the broker starts. Only `upstream` reveals one. A key f
 read, or that is a symbolic link, is refused.
 """
 
+import hmac
 import os
 import re
 import stat
@@ -11,6 +12,8 @@ from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Final
 
+from stanchion.broker.plane.scrub import Scrubber
+from stanchion.protocol.credentials import EnvProof, proof_of
 from stanchion.protocol.refusal import refuse
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]{1,4096}\Z")
@@ -31,15 +34,18 @@ class Secret:
         """The key itself; for the head of an upstream request only."""
         return self._value
 
-    def mask(self, data: bytes) -> bytes:
-        """`data` with every plain occurrence of the key replaced by `*` of equal length."""
-        key = self._value.encode()
-        return data.replace(key, b"*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else data
-
     def mask_text(self, text: str) -> str:
-        """The same for text."""
+        """`text` with every plain occurrence of the key replaced by `*` of equal length."""
         key = self._value
         return text.replace(key, "*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else text
+
+    def scrubber(self) -> Scrubber | None:
+        """What masks it in one body; None for a key that is too short to be looked for."""
+        return Scrubber(self._value) if len(self._value) >= MIN_MASKED_LENGTH else None
+
+    def proven_by(self, proof: EnvProof) -> bool:
+        """Whether the caller holds this very key."""
+        return hmac.compare_digest(proof.proof.encode(), proof_of(proof.salt, self._value).encode())
 
     def fingerprint(self, keyed_hash: Callable[[str], str]) -> str:
         """What may be shown of the key: a hash under a key of this installation."""
@@ -89,7 +95,7 @@ def load_secret(
 
 
 def _from_environment(name: str, field: str, environ: MutableMapping[str, str]) -> str:
-    value = environ.pop(name, None)
+    value = environ.get(name)
     if not value:
         raise refuse(
             "credential_missing",

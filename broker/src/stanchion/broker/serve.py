@@ -21,13 +21,16 @@ from stanchion.broker.accounts import Accounts
 from stanchion.broker.admin.listening import AdminSite
 from stanchion.broker.admin.metrics import Metrics
 from stanchion.broker.admin.routes import Admin
-from stanchion.broker.attempts.listeners import bind_private
 from stanchion.broker.attempts.runs import Runs
 from stanchion.broker.client.paths import StatePaths
 from stanchion.broker.config import Config, built_in, read_config
+from stanchion.broker.housekeeping import Housekeeping
 from stanchion.broker.receipts.ledger import Ledger
+from stanchion.broker.state_folder import bind_admin, prepare
 from stanchion.broker.tasks import Tasks
-from stanchion.protocol.refusal import refuse
+from stanchion.protocol.admin import ErrorReply
+from stanchion.protocol.codec import encode_line
+from stanchion.protocol.refusal import Refusal, refuse
 
 _log = logging.getLogger("stanchion.broker")
 
@@ -48,18 +51,18 @@ def run(settings: Settings) -> None:
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     config = _load_config(settings.config_path)
-    settings.paths.broker_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    prepare(settings.paths)
     _log_to(settings.paths.broker_dir / "broker.log")
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings, config))
 
 
 async def _serve(settings: Settings, config: Config) -> None:
-    ledger = await Ledger.open(settings.paths.root)
+    ledger = await Ledger.open(settings.paths.root, host_boot=host_boot())
     try:
         # Before the group: what is refused here must reach the command as it is.
         accounts = _accounts(settings, config, ledger)
-        admin_socket = _bind_admin(settings.paths)
+        admin_socket = bind_admin(settings.paths.admin_socket)
         async with asyncio.TaskGroup() as group:
             runs = Runs(
                 config=config,
@@ -67,6 +70,10 @@ async def _serve(settings: Settings, config: Config) -> None:
                 ledger=ledger,
                 tasks=(tasks := Tasks(group)),
                 runtime_dir=settings.runtime_dir,
+            )
+            await runs.restore()
+            tasks.start(
+                Housekeeping(attempts=runs, events=ledger.events, settings=config.broker).keep()
             )
             await _until_ended(settings, config, ledger, runs, admin_socket)
             tasks.cancel()
@@ -90,7 +97,7 @@ async def _until_ended(
         ledger=ledger,
         config=config,
         config_path=settings.config_path,
-        metrics=Metrics(),
+        metrics=Metrics(runs, ledger),
         stop=ended.set,
     )
     site = await AdminSite.start(admin.application(), admin_socket)
@@ -103,10 +110,10 @@ async def _until_ended(
     await site.close()
 
 
-def _bind_admin(paths: StatePaths) -> socket.socket:
-    # The ledger's lock is held: a socket that is there belongs to a broker that is gone.
-    paths.admin_socket.unlink(missing_ok=True)
-    return bind_private(paths.admin_socket)
+def tell_why(ready_fd: int | None, refusal: Refusal) -> None:
+    """In place of the ready line: why there will be none."""
+    if ready_fd is not None:
+        os.write(ready_fd, encode_line(ErrorReply(error=refusal)))
 
 
 def _announce(settings: Settings) -> None:
@@ -118,6 +125,14 @@ def _announce(settings: Settings) -> None:
     if settings.ready_fd is not None:
         os.write(settings.ready_fd, json.dumps({"pid": pid}).encode() + b"\n")
         os.close(settings.ready_fd)
+
+
+def host_boot() -> str | None:
+    """Names the time since this machine was started; None = it does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return None
 
 
 def _load_config(path: Path | None) -> Config:

@@ -65,6 +65,8 @@ class Plan:
     files: tuple[PlannedFile, ...]
     stdin: bytes
     store: SqliteStore | None
+    solution: bool = False
+    """True = the task's solution belongs to the files it is started with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ class Adapter(Protocol):
     header_wait_s: int
     """How long the harness waits for response headers before it tries again."""
     min_memory_mb: int
+    asks_model: bool
+    """False = it makes no request, so nothing about a model is written or read back."""
 
     def corrections(self, dialect: Dialect, output_limit: int) -> tuple[Correction, ...]:
         """Changes to requests that the harness cannot make itself."""

@@ -7,9 +7,14 @@ from collections.abc import Callable
 
 from stanchion.harness_adapters.base import Adapter
 from stanchion.harness_adapters.opencode import OpenCode
+from stanchion.harness_adapters.without_model import Noop, Oracle
 from stanchion.protocol.refusal import refuse
 
-_ADAPTERS: dict[str, Callable[[], Adapter]] = {OpenCode.name: OpenCode}
+_ADAPTERS: dict[str, Callable[[], Adapter]] = {
+    Noop.name: Noop,
+    OpenCode.name: OpenCode,
+    Oracle.name: Oracle,
+}
 
 NAMES = tuple(sorted(_ADAPTERS))
 
@@ -22,6 +27,6 @@ def adapter(name: str) -> Adapter:
             field="--harness",
             value=name,
             rule=f"the known harnesses are {', '.join(NAMES)}",
-            remedy=f"Choose one of them, as --harness {NAMES[0]}",
+            remedy=f"Choose one of them, as --harness {OpenCode.name}",
         )
     return _ADAPTERS[name]()

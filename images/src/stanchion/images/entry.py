@@ -124,26 +124,38 @@ def _build(folder: Path, build: Callable[[Path], Built]) -> Entry:
     # The lock is ours, so whatever bears this name was left by a process that died.
     workplace = folder.parent / f".{folder.name}.building"
     remove(workplace)
-    workplace.mkdir(mode=0o755)
+    workplace.mkdir()
+    workplace.chmod(0o755)
     try:
         root = workplace / "tree"
         root.mkdir()
         root.chmod(0o755)
-        built = build(root)
-        content = tree.items(root)
-        record = Record(
-            digest=built.digest or tree.digest(content),
-            content=tree.digest(tree.without_folders(content)),
-            stamp=tree.stamp(root),
-            size_bytes=tree.size_bytes(content),
-            notes=built.notes or {},
-        )
-        write_atomically(workplace / "record.json", _encode(record))
+        with _readable():
+            built = build(root)
+            content = tree.items(root)
+            record = Record(
+                digest=built.digest or tree.digest(content),
+                content=tree.digest(tree.without_folders(content)),
+                stamp=tree.stamp(root),
+                size_bytes=tree.size_bytes(content),
+                notes=built.notes or {},
+            )
+            write_atomically(workplace / "record.json", _encode(record))
         remove(folder)
         workplace.rename(folder)
     finally:
         remove(workplace)
     return Entry(folder / "tree", record.digest, record.size_bytes, record.notes, cached=False)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Modes do not depend on who builds: an agent that is not root must read what root made."""
+    before = os.umask(0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _check_content(folder: Path, record: Record, now: str) -> None:

@@ -104,6 +104,10 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     head: str | None
     first_response_ms: int | None
     """From the attempt's opening to its first completed response."""
+    connected: bool | None = None
+    """Whether a supervisor's control connection stands; None = closed, or not said."""
+    heard_at_ms: int | None = None
+    """When supervisor or launcher were last heard of, milliseconds since 1970."""
 
 
 class EventsPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +138,8 @@ class ProfileView(msgspec.Struct, frozen=True, kw_only=True):
     failing_s: int = 900
     silent_s: int = 2400
     max_wait_s: int = 1200
+    tripped: dict[str, str] = {}
+    """Accounts under which nothing starts, and the sentence that says why and what to do."""
 
 
 class ModelView(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,9 +159,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     config_sha256: str | None
     """Of the configuration file as loaded."""
     open_runs: int
+    env_names: tuple[str, ...] = ()
+    """Environment variables that keys were read from at the start."""
 
 
 class ErrorReply(msgspec.Struct, frozen=True, kw_only=True):
     """Body of every 4xx of the admin API."""
 
     error: Refusal
+    oldest: str | None = None
+    """With `cursor_gone`: the earliest cursor that may be passed."""

@@ -209,6 +209,8 @@ class ExchangeHeld(msgspec.Struct, frozen=True, kw_only=True, tag="exchange_held
 
     exchange: int
     holding: bool
+    why: str | None = None
+    """What it waits for, in words; with the beginning only."""
 
 
 class ExchangeEnded(msgspec.Struct, frozen=True, kw_only=True, tag="exchange_ended"):
@@ -318,6 +320,15 @@ class _Tag(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(Event)
+_tag_decoder = msgspec.json.Decoder(_Tag)
+
+
+def tag_of(raw: bytes | msgspec.Raw) -> str:
+    """The type that an event names, whatever else is in it; empty = none."""
+    try:
+        return _tag_decoder.decode(raw).type
+    except msgspec.DecodeError:
+        return ""
 
 
 def decode_event(raw: bytes | msgspec.Raw) -> Event | Unknown:
@@ -325,4 +336,4 @@ def decode_event(raw: bytes | msgspec.Raw) -> Event | Unknown:
     try:
         return _decoder.decode(raw)
     except msgspec.ValidationError:
-        return Unknown(type=msgspec.json.decode(raw, type=_Tag).type, raw=bytes(raw))
+        return Unknown(type=tag_of(raw), raw=bytes(raw))

@@ -93,7 +93,14 @@ class VerifierRun(msgspec.Struct, frozen=True, kw_only=True):
     reward_file: str | None
     """`reward.json` or `reward.txt`."""
     network_refused: bool | None = None
+    """Whether something asked for the outside meanwhile; None = could not be observed."""
     duration_ms: int
+    error: str | None = None
+    """Why the tests could not be run at all."""
+    reward_error: str | None = None
+    """Why a reward file that is there was not read."""
+    network_why: str | None = None
+    """What was counted, or why nothing could be."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +144,8 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     sandbox_start_ms: int | None = None
     """From starting the runtime to the supervisor's first message."""
     total_ms: int | None = None
+    lost_why: str | None = None
+    """Why nobody was there to see the end; set where no launcher reported it."""
 
 
 class WireFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +166,8 @@ class WireFacts(msgspec.Struct, frozen=True, kw_only=True):
     held_ms: int = 0
     budget_spent: str | None = None
     models_served: tuple[str, ...] = ()
+    secret_scrubbed: bool = False
+    """A provider echoed its key, which was masked before it left the broker."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,3 +183,5 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     effort_declared: bool = True
     isolation_asked: str = "M2"
     answers_declared: bool = False
+    model_expected: bool = True
+    """False = the launch allows no request, so that none is missed."""

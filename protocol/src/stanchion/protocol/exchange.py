@@ -32,6 +32,10 @@ class ExchangeResult(StrEnum):
     CLIENT_GONE = "client_gone"
     REVOKED = "revoked"
     UPSTREAM_UNREACHABLE = "upstream_unreachable"
+    INTERRUPTED = "interrupted"
+    """The broker went away while it ran: nobody knows what else came back, or what it cost."""
+    NOT_SENT = "not_sent"
+    """It was held by the broker's pacer and ended there: the provider has never seen it."""
 
 
 class ErrorClass(StrEnum):
@@ -65,6 +69,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Names of all top-level body fields, sorted."""
     body_sha256: str
     body_bytes: int
+    thinking: str | None = None
+    """Type of an Anthropic `thinking` setting, as `adaptive`."""
+    thinking_budget: int | None = None
+    """Its `budget_tokens`, which count against the output limit."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,10 +94,17 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     tool_calls: int | None = None
     """Whole tool calls."""
     body_sha256: str | None = None
+    """Of the body as it came."""
+    sent_sha256: str | None = None
+    """Of the body as it was handed on, where a masked secret makes it another; else None."""
     body_bytes: int | None = None
     provider_request_id: str | None = None
     first_byte_ms: int | None = None
     duration_ms: int | None = None
+    tls_server_name: str | None = None
+    """The name that the provider's certificate was verified for; None = plain http, no answer."""
+    tls_certificate_sha256: str | None = None
+    """Of the provider's certificate (DER)."""
 
     @property
     def has_content(self) -> bool:

@@ -153,6 +153,7 @@ class Budget(_Part, frozen=True, kw_only=True):
     """Spending limits of the attempt; None = no limit."""
 
     requests: int | None = None
+    """0 = a launch without a model: no request is expected, none is allowed."""
     output_tokens: int | None = None
 
 
@@ -169,6 +170,17 @@ class SandboxSpec(_Part, frozen=True, kw_only=True):
     """Thousandths of a CPU; None = not limited."""
 
 
+class Artifact(_Part, frozen=True, kw_only=True):
+    """A file or folder to keep after the tests, as a task declares it."""
+
+    source: str
+    """Absolute path in the sandbox."""
+    destination: str | None = None
+    """Below the result's artifacts folder; None = the source's own path."""
+    exclude: tuple[str, ...] = ()
+    """Shell patterns, for a folder's content."""
+
+
 class Workspace(_Part, frozen=True, kw_only=True):
     """Where the agent works."""
 
@@ -178,6 +190,8 @@ class Workspace(_Part, frozen=True, kw_only=True):
     answers: tuple[str, ...] | None = None
     """Absolute paths that a clean run must leave; None = undeclared, then nobody knows."""
     verifier_env: dict[str, str] = {}
+    verifier_uid: int = 0
+    artifacts: tuple[Artifact, ...] = ()
 
 
 class LaunchSpec(_Part, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ is ever omitted: an unknown fact is a null.
 import msgspec
 
 from stanchion.protocol.evidence import HostFacts
-from stanchion.protocol.exchange import Answered, Asked, Mismatch
+from stanchion.protocol.exchange import Answered, Asked, ErrorClass, Mismatch
 from stanchion.protocol.launch import FrozenLaunch
 
 BUNDLE_FORMAT = "stanchion-receipts"
@@ -84,14 +84,39 @@ class ExchangeStart(_Record, frozen=True, kw_only=True, tag="exchange.start"):
     """Name of the declared side request that it is; None = a main request."""
 
 
+class ExchangeTry(_Record, frozen=True, kw_only=True, tag="exchange.try"):
+    """A sending that failed before a byte went back, after which the request was held for another.
+
+    Durable before the next sending. The last sending stands in `exchange.end`.
+    """
+
+    exchange: int
+    number: int
+    """From 1."""
+    status: int | None
+    error_class: ErrorClass | None
+    retry_after_ms: int | None
+    """What the provider asked for; None = it did not."""
+    held_ms: int
+    """Of this request so far."""
+
+
 class ExchangeEnd(_Record, frozen=True, kw_only=True, tag="exchange.end"):
     """Durable before the response's terminal event leaves."""
 
     exchange: int
     answered: Answered
     tries: int
+    """Sendings, those of the `exchange.try` records included; 0 = it ended before the first."""
     held_ms: int
+    """Time that the broker's pacer held the request, over all its holds."""
     secret_scrubbed: bool
+    gave_up: str | None = None
+    """Why the broker stopped trying; None = it did not."""
+    retry_after_asked_ms: int | None = None
+    """The provider's, of the answer that went back."""
+    retry_after_sent_ms: int | None = None
+    """As it went back, capped; None = none did."""
 
 
 class Denied(_Record, frozen=True, kw_only=True, tag="denied"):
@@ -143,6 +168,7 @@ Record = (
     | TokenIssued
     | RunStarted
     | ExchangeStart
+    | ExchangeTry
     | ExchangeEnd
     | Denied
     | Mismatched

@@ -19,6 +19,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """What is required."""
     remedy: str
     """What to do next."""
+    next: str | None = None
+    """The command that does it, ready to paste, where whoever refused knows one."""
 
     def sentence(self) -> str:
         """One line for people."""
@@ -34,7 +36,17 @@ class RefusedError(Exception):
         self.refusal = refusal
 
 
-def refuse(id: str, *, field: str, value: object, rule: str, remedy: str) -> RefusedError:  # noqa: A002 - the field's name
+def refuse(
+    id: str,  # noqa: A002 - the field's name
+    *,
+    field: str,
+    value: object,
+    rule: str,
+    remedy: str,
+    next: str | None = None,  # noqa: A002 - the field's name
+) -> RefusedError:
     """The exception for a broken rule, ready to raise."""
     shown = None if value is None else str(value)
-    return RefusedError(Refusal(id=id, field=field, value=shown, rule=rule, remedy=remedy))
+    return RefusedError(
+        Refusal(id=id, field=field, value=shown, rule=rule, remedy=remedy, next=next)
+    )

@@ -6,6 +6,7 @@ Unknown is null. Names are fixed; fields are only ever added.
 import msgspec
 
 from stanchion.protocol.admin import EffortSeen, LimitsSeen
+from stanchion.protocol.evidence import Answer
 from stanchion.protocol.outcome import Blame, EndReason, Flag, Grade, Retry
 
 
@@ -55,6 +56,8 @@ class SandboxShown(msgspec.Struct, frozen=True, kw_only=True):
     network: str
     limits_enforced: bool | None
     oom_kills: int | None
+    storage_mb: int | None = None
+    """Enforced limit of what may be written; null = none is."""
 
 
 class ImageShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,5 +105,34 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     image: ImageShown
     harness: HarnessShown
     receipts: ReceiptsShown
+    answers: tuple[Answer, ...] | None = None
+    """Declared answers as the sandbox says it found them; null = none declared, or unknown."""
     why: dict[str, str] = {}
     """Reasons for the nulls that matter, by path, as `score`."""
+
+
+class OpenAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt that has not ended, under the same names; what only its end decides is null."""
+
+    run: str
+    attempt: int
+    task: str
+    model: str
+    state: str = "open"
+    now: str
+    """Where it is, in a few words."""
+    outcome: None = None
+    grade: None = None
+    score: None = None
+    reward: None = None
+    limits: LimitsShown
+    effort: EffortSeen
+    reasoning_present: bool | None
+    length_stops: int | None
+    usage: UsageShown
+    stages: Stages
+    sandbox: SandboxShown
+    image: ImageShown
+    harness: HarnessShown
+    receipts: ReceiptsShown
+    why: dict[str, str] = {}

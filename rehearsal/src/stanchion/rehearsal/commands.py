@@ -10,7 +10,13 @@ import click
 
 
 class _Refused(click.ClickException):
+    """With what the errors table of the `stanchion` command knows it by."""
+
     exit_code = 2
+
+    def __init__(self, sentence: str, error_id: str = "rehearsal_not_started") -> None:
+        super().__init__(sentence)
+        self.error_id = error_id
 
 
 @click.command
@@ -68,7 +74,9 @@ def rehearse(
                 die_with_stdin=die_with_stdin,
             )
         )
-    except (ScriptError, StartError) as error:
+    except ScriptError as error:
+        raise _Refused(str(error), "script_invalid") from error
+    except StartError as error:
         raise _Refused(str(error)) from error
     context.exit(code)
 

@@ -19,6 +19,7 @@ from stanchion.protocol.refusal import refuse
 from stanchion.supervisor.gate import check_written
 from stanchion.supervisor.paths import Paths
 
+LOGS = ("agent", "verifier", "artifacts")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -65,8 +66,11 @@ def configure(
     try:
         _fill_workdir(paths.workdir_source, Path(spec.workspace.workdir), uid)
         _make_folder(Path(settings.home), uid)
+        make_logs(paths, uid)
         for planned in plan.files:
             _write(planned, uid)
+        if plan.solution:
+            _show_solution(paths)
         contents = {
             planned.path: Path(planned.path).read_bytes()
             for planned in plan.files
@@ -92,8 +96,19 @@ def configure(
             files={path: hashlib.sha256(data).hexdigest() for path, data in contents.items()},
         )
     )
-    check_written(settings, written)
+    if adapter.asks_model:
+        check_written(settings, written)
     return Configured(plan=plan, env=env)
+
+
+def make_logs(paths: Paths, uid: int) -> None:
+    """Harbor's log folders, as plain folders that this user may write to."""
+    for place in (paths.logs_dir, *(paths.logs_dir / name for name in LOGS)):
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        place.mkdir(exist_ok=True)
+        place.chmod(0o755)
+        _own(place, uid)
 
 
 def _write(planned: PlannedFile, uid: int) -> None:
@@ -128,6 +143,13 @@ def _fill_workdir(source: Path, workdir: Path, uid: int) -> None:
         return
     for inside in source.rglob("*"):
         _own(workdir / inside.relative_to(source), uid)
+
+
+def _show_solution(paths: Paths) -> None:
+    """For the oracle: the task's solution, its script executable as Harbor makes it."""
+    shutil.rmtree(paths.solution_dir, ignore_errors=True)
+    shutil.copytree(paths.solution_source, paths.solution_dir, symlinks=True)
+    (paths.solution_dir / "solve.sh").chmod(0o755)
 
 
 def _own(path: Path, uid: int) -> None:

@@ -15,6 +15,7 @@ class Paths:
     harness_root: Path = Path("/opt/stanchion-harness")
     tests_dir: Path = Path("/tests")
     logs_dir: Path = Path("/logs")
+    solution_dir: Path = Path("/solution")
     hosts_file: Path = Path("/etc/hosts")
     root_home: Path = Path("/root")
     homes: Path = Path("/home")
@@ -34,6 +35,11 @@ class Paths:
     @property
     def tests_source(self) -> Path:
         return self.run_dir / "tests"
+
+    @property
+    def solution_source(self) -> Path:
+        """There for the oracle alone."""
+        return self.run_dir / "solution"
 
     @property
     def workdir_source(self) -> Path:

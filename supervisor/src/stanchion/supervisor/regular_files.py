@@ -15,24 +15,33 @@ class NotRegularError(OSError):
 
 def open_regular(path: Path) -> int:
     """A read-only descriptor. FileNotFoundError = nothing there; NotRegularError = not a file."""
-    if not path.is_absolute() or ".." in path.parts:
-        raise NotRegularError(f"{path} is not an absolute path without ..")
-    *folders, name = path.parts[1:] or (".",)
-    folder = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder = open_folder(path.parent)
     try:
-        for part in folders:
-            flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-            deeper = _open_at(folder, part, flags, path)
-            os.close(folder)
-            folder = deeper
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-        file = _open_at(folder, name, flags, path)
+        file = _open_at(folder, path.name or ".", flags, path)
     finally:
         os.close(folder)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise NotRegularError(f"{path} is not a regular file")
     return file
+
+
+def open_folder(path: Path) -> int:
+    """A descriptor that names this folder, reached without links."""
+    if not path.is_absolute() or ".." in path.parts:
+        raise NotRegularError(f"{path} is not an absolute path without ..")
+    folder = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in path.parts[1:]:
+            flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            deeper = _open_at(folder, part, flags, path)
+            os.close(folder)
+            folder = deeper
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
 
 
 def _open_at(folder: int, name: str, flags: int, path: Path) -> int:

@@ -23,9 +23,10 @@ from stanchion.protocol.events import (
     Stage,
 )
 from stanchion.protocol.evidence import Answer, Claim, Stop, StopReason, VerifierRun
-from stanchion.protocol.launch import LaunchSpec
+from stanchion.protocol.launch import Artifact, LaunchSpec
 from stanchion.protocol.refusal import Refusal, RefusedError, refuse
 from stanchion.supervisor.answers import Answers
+from stanchion.supervisor.artifacts import Collection
 from stanchion.supervisor.clock import Clock, SystemClock
 from stanchion.supervisor.configure import Configured, configure, settings_for
 from stanchion.supervisor.control import Callbacks, Control, Patience
@@ -135,6 +136,17 @@ class Story:
                 self._told.verifier = await verify(
                     launch.frozen.spec, self._paths, self._publish, self._clock, self._pointless
                 )
+        await self._collect(launch.frozen.spec)
+
+    async def _collect(self, spec: LaunchSpec) -> None:
+        """What the task wants kept, and what was put where Harbor's agents put it."""
+        collection = Collection(self._send, answers=spec.workspace.answers or ())
+        published = Artifact(source=str(self._paths.logs_dir / "artifacts"))
+        declared = spec.workspace.artifacts
+        if published.source not in {artifact.source.rstrip("/") for artifact in declared}:
+            await collection.collect(published, wanted=False)
+        for artifact in declared:
+            await collection.collect(artifact)
 
     async def _run_agent(self, launch: Launch, relay: Relay, answers: Answers) -> None:
         with self._stage(Stage.GATE):

@@ -8,23 +8,27 @@ judged elsewhere.
 import asyncio
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from stanchion.protocol.events import Event, OutputStream, OutputWritten, VerifierEnded, Warned
 from stanchion.protocol.evidence import VerifierRun
-from stanchion.protocol.launch import LaunchSpec
+from stanchion.protocol.launch import LaunchSpec, SandboxKind
 from stanchion.protocol.refusal import RefusedError
 from stanchion.supervisor.clock import Clock
-from stanchion.supervisor.configure import PATH
+from stanchion.supervisor.configure import PATH, make_logs
 from stanchion.supervisor.gate import check_isolation
-from stanchion.supervisor.isolation import AgentProcess, Job, start
+from stanchion.supervisor.isolation import AgentProcess, Job, ProcessEnd, start
+from stanchion.supervisor.network_watch import Asked, NetworkWatch
 from stanchion.supervisor.paths import Paths
-from stanchion.supervisor.regular_files import read_regular
+from stanchion.supervisor.reward import read_reward_file
 from stanchion.supervisor.sensors.stdout import pump
 
-MOST_REWARD_BYTES = 64 * 1024
 MOST_OUTPUT_BYTES = 16 * 1024 * 1024
 PIPES_S = 2
+SCRIPT = "test.sh"
 SHELLS = (Path("/bin/bash"), Path("/usr/bin/bash"), Path("/bin/sh"))
 
 Publish = Callable[[Event], None]
@@ -32,54 +36,79 @@ Publish = Callable[[Event], None]
 
 async def verify(
     spec: LaunchSpec, paths: Paths, publish: Publish, clock: Clock, cancelled: asyncio.Event
-) -> VerifierRun | None:
-    """What the tests did; None = they could not be started, or there are none."""
+) -> VerifierRun:
+    """What the tests did, or why they could not be run."""
     started_ms = clock.mono_ms()
-    if not paths.tests_source.is_dir():
-        publish(Warned(what="verifier", detail="the task brings no tests"))
-        return None
-    try:
-        _lay_out(paths)
-        process = await start(_job(spec, paths))
-    except (OSError, shutil.Error) as error:
-        publish(Warned(what="verifier", detail=f"the tests could not be started: {error}"))
-        return None
-    try:
-        check_isolation(spec, process.checks)
-    except RefusedError as error:
-        publish(Warned(what="verifier", detail=str(error)))
-        await process.abandon()
-        return None
-    run = await _run(process, spec, paths, publish, clock, cancelled, started_ms)
+    run = await _started(spec, paths, publish, cancelled)
+    run = msgspec.structs.replace(run, duration_ms=clock.mono_ms() - started_ms)
     publish(VerifierEnded(run=run))
     return run
 
 
-def _lay_out(paths: Paths) -> None:
+async def _started(
+    spec: LaunchSpec, paths: Paths, publish: Publish, cancelled: asyncio.Event
+) -> VerifierRun:
+    try:
+        _lay_out(spec, paths)
+        process = await start(_job(spec, paths))
+    except (OSError, shutil.Error) as error:
+        return _not_run(f"the tests could not be started: {error}", publish)
+    try:
+        check_isolation(spec, process.checks)
+    except RefusedError as error:
+        await process.abandon()
+        return _not_run(str(error), publish)
+    return await _run(process, spec, paths, publish, cancelled)
+
+
+def _not_run(error: str, publish: Publish) -> VerifierRun:
+    publish(Warned(what="verifier", detail=error))
+    return VerifierRun(
+        wait=None, timed_out=False, reward_text=None, reward_file=None, duration_ms=0, error=error
+    )
+
+
+def _lay_out(spec: LaunchSpec, paths: Paths) -> None:
     """Ours in place of whatever the agent left there; links are removed, never followed."""
-    for place in (paths.tests_dir, paths.logs_dir):
-        if place.is_symlink() or place.is_file():
-            place.unlink()
-        elif place.exists():
-            shutil.rmtree(place)
+    if not (paths.tests_source / SCRIPT).is_file():
+        raise FileNotFoundError(f"the task brings no tests/{SCRIPT}")
+    _clear(paths.tests_dir)
     shutil.copytree(paths.tests_source, paths.tests_dir, symlinks=True)
-    for name in ("agent", "verifier", "artifacts"):
-        (paths.logs_dir / name).mkdir(parents=True)
+    (paths.tests_dir / SCRIPT).chmod(0o755)  # as Harbor does
+    _clear(paths.logs_dir / "verifier")
+    make_logs(paths, spec.workspace.verifier_uid)
+
+
+def _clear(place: Path) -> None:
+    if place.parent.is_symlink():
+        place.parent.unlink()
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    elif place.exists():
+        shutil.rmtree(place)
 
 
 def _job(spec: LaunchSpec, paths: Paths) -> Job:
-    script = paths.tests_dir / "test.sh"
-    shell = next((shell for shell in SHELLS if shell.exists()), None)
-    workdir = Path(spec.workspace.workdir)
+    workspace, workdir = spec.workspace, Path(spec.workspace.workdir)
+    home = str(paths.home(workspace.verifier_uid))
     return Job(
-        argv=(str(shell), str(script)) if shell else (str(script),),
-        env={"PATH": PATH, "HOME": str(paths.root_home), **spec.workspace.verifier_env},
+        argv=_command(paths.tests_dir / SCRIPT),
+        env={"PATH": PATH, "HOME": home, **workspace.verifier_env},
         cwd=str(workdir) if workdir.is_dir() else "/",
-        uid=0,
+        uid=workspace.verifier_uid,
         stdin=b"",
         hidden=(str(paths.run_dir),),
         isolation=spec.sandbox.isolation,
     )
+
+
+def _command(script: Path) -> tuple[str, ...]:
+    """As a shell would start it: by its first line, else by a shell."""
+    with script.open("rb") as file:
+        if file.read(2) == b"#!":
+            return (str(script),)
+    shell = next((shell for shell in SHELLS if shell.exists()), None)
+    return (str(shell), str(script)) if shell else (str(script),)
 
 
 async def _run(
@@ -87,11 +116,43 @@ async def _run(
     spec: LaunchSpec,
     paths: Paths,
     publish: Publish,
-    clock: Clock,
     cancelled: asyncio.Event,
-    started_ms: int,
 ) -> VerifierRun:
-    timed_out = False
+    watch = NetworkWatch() if _is_cut_off(spec) else None
+    ended = await _to_the_end(process, spec, publish, cancelled)
+    asked = watch.asked() if watch else Asked(None, "only a sandbox without a network is watched")
+    reward = read_reward_file(paths.logs_dir / "verifier")
+    if reward.error is not None:
+        publish(Warned(what="reward", detail=reward.error))
+    lost = ended.by_itself and ended.end.wait is None and reward.name is None
+    return VerifierRun(
+        wait=ended.end.wait if ended.by_itself else None,
+        timed_out=ended.timed_out,
+        reward_text=reward.text,
+        reward_file=reward.name,
+        reward_error=reward.error,
+        network_refused=asked.refused,
+        network_why=asked.why,
+        error=f"the tests could not be run: {ended.end.why}" if lost else None,
+        duration_ms=0,
+    )
+
+
+def _is_cut_off(spec: LaunchSpec) -> bool:
+    return spec.sandbox.kind is SandboxKind.RUNSC and spec.sandbox.network == "none"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    end: ProcessEnd
+    by_itself: bool
+    timed_out: bool
+
+
+async def _to_the_end(
+    process: AgentProcess, spec: LaunchSpec, publish: Publish, cancelled: asyncio.Event
+) -> _Ended:
+    """Its own end, its deadline or a cancellation, and everything it wrote until then."""
     output = _Output(publish)
     async with asyncio.TaskGroup() as tasks:
         pumps = [
@@ -108,21 +169,14 @@ async def _run(
         )
         stopping.cancel()
         if waiting not in done:
-            timed_out = stopping not in done
             process.kill()
         end = await waiting
         await asyncio.wait(pumps, timeout=PIPES_S)
         for task in pumps:
             task.cancel()
     process.close()
-    name, text = _reward(paths.logs_dir / "verifier", publish)
-    return VerifierRun(
-        wait=None if waiting not in done else end.wait,
-        timed_out=timed_out,
-        reward_text=text,
-        reward_file=name,
-        duration_ms=clock.mono_ms() - started_ms,
-    )
+    by_itself = waiting in done
+    return _Ended(end, by_itself, timed_out=not by_itself and stopping not in done)
 
 
 class _Output:
@@ -140,21 +194,3 @@ class _Output:
         if self._left_bytes <= 0:
             detail = f"the tests wrote more than {MOST_OUTPUT_BYTES} bytes; the rest is left out"
             self._publish(Warned(what="verifier_output", detail=detail))
-
-
-def _reward(folder: Path, publish: Publish) -> tuple[str | None, str | None]:
-    """Name and text of the reward file; reward.json goes first."""
-    for name in ("reward.json", "reward.txt"):
-        try:
-            content = read_regular(folder / name, MOST_REWARD_BYTES)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            publish(Warned(what="reward", detail=str(error)))
-            continue
-        if content is None:
-            detail = f"{name} is larger than {MOST_REWARD_BYTES} bytes"
-            publish(Warned(what="reward", detail=detail))
-            continue
-        return name, content.decode("utf-8", "replace")
-    return None, None

@@ -33,7 +33,7 @@ from stanchion.supervisor.sensors.session import Session
 from stanchion.supervisor.sensors.stdout import pump
 from stanchion.supervisor.sensors.store import StoreRhythm, StoreSensor, StoreTail
 from stanchion.supervisor.sensors.vitals import own_rss_bytes, sample_tree
-from stanchion.supervisor.sensors.wire import wire_evidence
+from stanchion.supervisor.sensors.wire import WireSense
 from stanchion.supervisor.watchdog import State, Watchdog
 
 WHY = {
@@ -101,6 +101,7 @@ class Watch:
         self._store = (
             StoreSensor(StoreTail(store), self._session.rows, rhythm.store) if store else None
         )
+        self._wire = WireSense()
         self._store_warned = False
         self._stop: Stop | None = None
         self._hung = False
@@ -110,7 +111,9 @@ class Watch:
 
     def wire(self, message: ExchangeSeen | WireEvent) -> None:
         """The broker's view of the wire."""
-        self.observe(wire_evidence(message))
+        evidence = self._wire.evidence(message)
+        if evidence is not None:
+            self.observe(evidence)
 
     def observe(self, evidence: Evidence) -> None:
         """Evidence to the watchdog, its decision to the agent."""

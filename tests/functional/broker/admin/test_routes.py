@@ -38,7 +38,7 @@ async def test_health_names_process_and_configuration(broker: LiveBroker) -> Non
     [
         ({"profile": "evals"}, "profile_unknown"),
         ({"model": ModelRef(account="other", id="m")}, "account_missing"),
-        ({"dialect": Dialect.GEMINI}, "dialect_differs"),
+        ({"dialect": Dialect.GEMINI}, "dialect_unsupported"),
         ({"limits": Limits(output_tokens=None)}, "limit_missing"),
         ({"effort": Effort(word="ultra")}, "effort_unknown"),
         ({"protocol": 99}, "protocol_version"),
@@ -69,7 +69,7 @@ async def test_an_attempt_is_opened_once(broker: LiveBroker) -> None:
 
 async def test_a_long_poll_answers_when_something_comes(broker: LiveBroker) -> None:
     async with enrolled(broker, 9) as run, broker.client() as client:
-        page = await client.events(run.id)
+        page = await client.events(run.id, wait_s=30)
         started = time.monotonic()
         waiting = asyncio.gather(
             client.events(run.id, after=page.cursor, wait_s=30),
@@ -86,8 +86,9 @@ async def test_a_long_poll_answers_when_something_comes(broker: LiveBroker) -> N
 async def test_a_note_is_the_hosts_word(broker: LiveBroker) -> None:
     stage = StageChanged(stage=Stage.ROOTFS, state=StageState.COMPLETE, duration_ms=3)
     async with enrolled(broker, 9) as run, broker.client() as client:
+        opened = await client.events(run.id, wait_s=30)
         await client.note(run.id, stage)
-        page = await client.events(run.id)
+        page = await client.events(run.id, after=opened.cursor, wait_s=30)
         assert (page.entries[-1].asserted_by, decode_event(page.entries[-1].event)) == (
             AssertedBy.HOST,
             stage,

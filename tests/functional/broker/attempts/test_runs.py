@@ -1,5 +1,6 @@
 """Attempts across a restart of the broker, and their bounded number."""
 
+import hashlib
 import secrets
 import tempfile
 from pathlib import Path
@@ -50,3 +51,11 @@ async def test_an_id_that_is_none_is_refused(run: str, attempt: int) -> None:
             with pytest.raises(RefusedError) as refused:
                 await client.open_run(order(run=run, attempt=attempt))
             assert refused.value.refusal.id == "attempt_id"
+
+
+async def test_the_attempt_directory_holds_the_launch_in_the_bytes_of_its_digest() -> None:
+    with tempfile.TemporaryDirectory(prefix="st") as folder, live_broker(Path(folder)) as broker:
+        async with broker.client() as client:
+            opened = await client.open_run(order(run=secrets.token_hex(6)))
+        launch = (Path(opened.directory) / "launch.json").read_bytes()
+        assert hashlib.sha256(launch).hexdigest() == opened.launch_sha256

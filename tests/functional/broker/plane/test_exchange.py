@@ -11,6 +11,7 @@ from stanchion.protocol.control import ExchangeSeen, StopOrder, WireEvent
 from stanchion.protocol.events import ExchangeEnded
 from stanchion.protocol.evidence import StopReason
 from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish
+from stanchion.protocol.launch import Waits
 from stanchion.protocol.outcome import EndReason
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, Mismatched
 
@@ -174,7 +175,7 @@ async def test_an_unasked_encoding_is_refused(broker: LiveBroker) -> None:
 async def test_an_unreachable_provider_is_a_constant_502_on_record(broker: LiveBroker) -> None:
     async with upstream(stream(*ANSWER)) as provider:
         port = provider.port
-    async with enrolled(broker, port) as run:
+    async with enrolled(broker, port, waits=Waits(max_wait_s=0)) as run:
         reply = await ask(run.directory, ODD, lease=run.lease)
         answered = await _answered(broker, run.id)
         assert reply.status == 502

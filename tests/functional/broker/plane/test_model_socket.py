@@ -13,7 +13,7 @@ from stanchion.broker.plane.model_socket import MAX_CONNECTIONS
 BODY = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max"}'
 UNAUTHORIZED = (
     b'{"error":{"message":"stanchion: no valid lease.","type":"stanchion_error",'
-    b'"code":"stanchion_unauthorized"}}'
+    b'"code":"stanchion_unauthorized"},"type":"error"}'
 )
 OK = response(200, b'{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}')
 

@@ -8,6 +8,7 @@ from fakes.supervisor import ask, parse
 from fakes.upstream import STREAM_HEAD, Received, chunk, say, sends, stream, upstream
 from functional.broker.live import LiveBroker, enrolled
 from stanchion.protocol.exchange import Answered, ExchangeResult
+from stanchion.protocol.launch import Waits
 from stanchion.protocol.receipt import ExchangeEnd
 
 BODY = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max","stream":true}'
@@ -130,7 +131,10 @@ async def test_a_body_that_ends_with_its_connection_is_whole(broker: LiveBroker)
 async def test_an_answer_that_is_none_is_a_constant_502(
     broker: LiveBroker, answer: bytes, result: ExchangeResult
 ) -> None:
-    async with upstream(sends(answer)) as provider, enrolled(broker, provider.port) as run:
+    async with (
+        upstream(sends(answer)) as provider,
+        enrolled(broker, provider.port, waits=Waits(max_wait_s=0)) as run,
+    ):
         reply = await ask(run.directory, BODY, lease=run.lease)
         assert (reply.status, reply.whole) == (502, True)
         assert reply.body.startswith(b'{"error":{"message":"stanchion: ')

@@ -1,10 +1,18 @@
 """An attempt over a real ledger in a temporary folder."""
 
+import asyncio
+import socket
+
+from fakes.supervisor import Supervisor
 from stanchion.broker.attempts.attempt import MAX_DENIALS, Attempt
+from stanchion.broker.attempts.control_socket import serve_control
+from stanchion.broker.attempts.custody import Standing
 from stanchion.broker.attempts.leases import Grant
 from stanchion.broker.plane.http_gate import Route
 from stanchion.broker.receipts.bundle import Verified, verify
-from stanchion.protocol.control import FromBroker, StopOrder
+from stanchion.protocol.codec import decode
+from stanchion.protocol.control import Enrol, Enrolled, FromBroker, Publish, Refused, StopOrder
+from stanchion.protocol.events import Envelope, Warned
 from stanchion.protocol.evidence import Stop, StopReason
 from stanchion.protocol.receipt import Denied, TokenIssued
 
@@ -50,3 +58,55 @@ async def test_a_flood_of_refusals_does_not_fill_the_record(attempt: Attempt) ->
 async def test_local_answers_name_the_declared_model(attempt: Attempt) -> None:
     assert b'"fx-coder-1"' in attempt.local_answer(Route.MODELS)
     assert attempt.local_answer(Route.PROBE) == b"{}"
+
+
+async def test_nothing_follows_the_close_whoever_says_it(attempt: Attempt) -> None:
+    """Not the broker, and not a supervisor that is still connected."""
+    token = await attempt.enrol_token()
+    ours, theirs = socket.socketpair()
+    served = asyncio.create_task(serve(attempt, ours))  # noqa: TID251 - awaited below
+    supervisor = Supervisor(attempt.terms.directory)
+    await supervisor.connect(theirs)
+    await supervisor.send(
+        Enrol(protocol=1, token=str(token), boot="b", spec_sha256=attempt.terms.launch_sha256)
+    )
+    await supervisor.hear_of(Enrolled)
+    last = attempt.publish(Warned(what="last", detail=""))
+    attempt.sealed = True
+    assert attempt.publish(Warned(what="late", detail="")) == last
+    event = Warned(what="later", detail="")
+    envelope = Envelope(seq=1, boot="b", mono_ms=1, wall_ms=1, event=event)
+    await supervisor.send(Publish(envelope=envelope))
+    assert (await supervisor.hear_of(Refused)).why == "the attempt is closed"
+    await served
+    await supervisor.close()
+    await attempt.ledger.events.flushed(last)
+    entries, _ = await attempt.ledger.events.page(attempt.terms.id, None)
+    assert [entry.cursor for entry in entries] == [last]
+
+
+async def serve(attempt: Attempt, ours: socket.socket) -> None:
+    reader, writer = await asyncio.open_unix_connection(sock=ours)
+    await serve_control(attempt, reader, writer)
+
+
+async def test_where_it_stands_is_stored_before_it_counts(attempt: Attempt) -> None:
+    store, name = attempt.ledger.store, attempt.terms.id
+
+    def standing() -> Standing:
+        stored = store.standing(name)
+        assert stored is not None
+        return decode(stored, Standing)
+
+    token = await attempt.enrol_token()
+    assert standing().leases.enrol is not None
+    grant = await attempt.enrol(str(token), "boot")
+    assert isinstance(grant, Grant)
+    assert (standing().leases.boot, standing().leases.generation) == ("boot", 1)
+    assert grant.token not in str(store.standing(name))
+    await attempt.cancel()
+    kept = standing()
+    assert kept.cancelled
+    assert kept.stop is not None
+    assert kept.stop.reason is StopReason.CANCELLED
+    assert kept.leases.revoked == "cancelled"

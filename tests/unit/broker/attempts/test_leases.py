@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from stanchion.broker.attempts.leases import (
     LEASE_TTL_MS,
     OVERLAP_MS,
     Grant,
+    KeptLeases,
     LeaseError,
     Leases,
     make_token,
@@ -46,8 +48,75 @@ def test_an_enrol_token_is_good_once_and_for_a_minute() -> None:
     assert isinstance(token, str)
     assert leases.redeem(token, "boot", B, ENROL_TTL_MS) is LeaseError.EXPIRED
     assert isinstance(leases.redeem(token, "boot", B, ENROL_TTL_MS - 1), Grant)
-    assert leases.redeem(token, "boot", B, 1) is LeaseError.REDEEMED
+    assert leases.redeem(token, "boot-2", B, 1) is LeaseError.REDEEMED
     assert leases.issue_enrol(C, 2) is LeaseError.REDEEMED
+
+
+def test_the_same_start_may_ask_again_until_it_was_heard() -> None:
+    """The answer may have been lost with the broker; another start is refused all the same."""
+    leases, first = Leases(), Leases().issue_enrol(A, 0)
+    token = str(leases.issue_enrol(A, 0))
+    assert token == first
+    lost = leases.redeem(token, "boot", B, 1)
+    again = leases.redeem(token, "boot", C, 2)
+    assert isinstance(lost, Grant)
+    assert isinstance(again, Grant)
+    assert leases.check(lost.token, 3) is LeaseError.UNKNOWN
+    assert leases.check(again.token, 3) is None
+    assert leases.redeem(token, "boot-2", B, 3) is LeaseError.REDEEMED
+    assert leases.redeem(token, "boot", B, ENROL_TTL_MS) is LeaseError.REDEEMED
+    leases.heard()
+    assert leases.redeem(token, "boot", B, 4) is LeaseError.REDEEMED
+
+
+def restarted(leases: Leases, *, now_ms: int, wall_ms: int, later_wall_ms: int) -> Leases:
+    """As the next broker has it, whose own clock starts at zero."""
+    stored = msgspec.json.encode(leases.kept(now_ms, wall_ms))
+    return Leases.restored(msgspec.json.decode(stored, type=KeptLeases), 0, later_wall_ms)
+
+
+def test_a_lease_outlives_the_broker_with_what_it_has_left() -> None:
+    leases, grant = enrolled()
+    again = restarted(leases, now_ms=100_000, wall_ms=5_000_000, later_wall_ms=5_010_000)
+    left_ms = LEASE_TTL_MS - 100_000 - 10_000
+    assert again.check(grant.token, left_ms - 1) is None
+    assert again.check(grant.token, left_ms) is LeaseError.EXPIRED
+    fresh = again.resume(grant.token, "boot", C, left_ms + 1)
+    assert isinstance(fresh, Grant)
+    assert fresh.generation == 2
+    assert again.resume(grant.token, "boot-2", C, 1) is LeaseError.OTHER_BOOT
+
+
+@pytest.mark.parametrize("jump_ms", [-(10**9), 10**9])
+def test_a_jump_of_the_wall_clock_can_only_shorten_a_lease(jump_ms: int) -> None:
+    leases, grant = enrolled()
+    again = restarted(leases, now_ms=0, wall_ms=0, later_wall_ms=jump_ms)
+    assert again.check(grant.token, LEASE_TTL_MS) is LeaseError.EXPIRED
+    assert (again.check(grant.token, 0) is None) is (jump_ms < 0)
+
+
+def test_an_unredeemed_token_and_every_ending_outlive_the_broker() -> None:
+    fresh = Leases()
+    token = str(fresh.issue_enrol(A, 0))
+    kept = restarted(fresh, now_ms=0, wall_ms=0, later_wall_ms=1)
+    assert isinstance(kept.redeem(token, "boot", B, 1), Grant)
+    again = restarted(kept, now_ms=2, wall_ms=3, later_wall_ms=4)
+    assert isinstance(again.redeem(token, "boot", C, 3), Grant)
+
+    leases, grant = enrolled()
+    leases.renew(7, C, 1)
+    forked = restarted(leases, now_ms=1, wall_ms=1, later_wall_ms=1)
+    assert forked.check(grant.token, 1) is LeaseError.REVOKED
+    assert forked.resume(grant.token, "boot", A, 1) is LeaseError.REVOKED
+    assert forked.revoked == leases.revoked
+
+
+def test_a_renewal_that_was_lost_with_the_broker_is_resumed_from_the_older_lease() -> None:
+    leases, old = enrolled()
+    leases.renew(1, C, 10)
+    again = restarted(leases, now_ms=20, wall_ms=20, later_wall_ms=30)
+    assert again.check(old.token, 1) is None
+    assert isinstance(again.resume(old.token, "boot", A, 1), Grant)
 
 
 def test_a_later_enrol_token_voids_the_earlier_one() -> None:

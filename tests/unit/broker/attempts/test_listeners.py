@@ -42,5 +42,6 @@ def test_a_path_beyond_the_kernels_limit_is_refused(tmp_path: Path) -> None:
 def test_an_attempt_that_never_came_to_be_leaves_nothing(tmp_path: Path) -> None:
     directory = make_directory(tmp_path)
     (directory / "model.sock").touch()
+    (directory / "launch.json").touch()
     Listeners(directory).remove_directory()
     assert not directory.exists()

@@ -7,13 +7,17 @@ from stanchion.broker.config import Profile, built_in, read_config
 from stanchion.protocol.admin import OpenRun, Rehearsal
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import (
+    Budget,
     Correction,
     Effort,
     HarnessRef,
+    Isolation,
     Limit,
     Limits,
     LimitSource,
     ModelRef,
+    SandboxKind,
+    SandboxSpec,
 )
 from stanchion.protocol.refusal import RefusedError
 
@@ -46,6 +50,23 @@ def test_a_launch_within_policy_gets_its_account() -> None:
     assert profile.effort_policy == "explicit"
     assert account.base_url == "https://api.example.com/v1"
     check_launch(order(), built_in().profiles)
+
+
+def test_a_launch_without_requests_needs_nobody_to_play_the_model() -> None:
+    nobody = msgspec.structs.replace(order(budget=Budget(requests=0)), rehearsal=None)
+    check_launch(nobody, built_in().profiles)
+    asking = msgspec.structs.replace(order(), rehearsal=None)
+    with pytest.raises(RefusedError) as refused:
+        check_launch(asking, built_in().profiles)
+    assert refused.value.refusal.id == "rehearsal_profile"
+
+
+def test_the_built_in_account_speaks_the_dialect_of_the_launch() -> None:
+    _, account = check_launch(order(dialect=Dialect.ANTHROPIC_MESSAGES), built_in().profiles)
+    assert account.api is Dialect.ANTHROPIC_MESSAGES
+    with pytest.raises(RefusedError) as refused:
+        check_launch(order(dialect=Dialect.GEMINI), built_in().profiles)
+    assert refused.value.refusal.id == "dialect_unsupported"
 
 
 @pytest.mark.parametrize(
@@ -98,3 +119,19 @@ def test_a_raw_word_and_any_harness_pass_where_the_profile_allows() -> None:
     raw = msgspec.structs.replace(order(), spec=spec(effort=Effort(word="ultra", raw=True)))
     profile, _ = check_launch(raw, built_in().profiles)
     assert isinstance(profile, Profile)
+
+
+def test_a_profile_that_pays_must_allow_weak_isolation_by_name() -> None:
+    weak = evals(sandbox=SandboxSpec(kind=SandboxKind.PROCESS, isolation=Isolation.NONE))
+    allowing = read_config(
+        EVALS.replace("[profiles.evals]", "[profiles.evals]\nallow_weak = true").encode()
+    ).profiles
+
+    with pytest.raises(RefusedError) as refused:
+        check_launch(weak, PROFILES)
+
+    assert refused.value.refusal.id == "isolation_weak"
+    assert "allow_weak = true in [profiles.evals]" in refused.value.refusal.remedy
+    check_launch(weak, allowing)
+    rehearsed = spec(sandbox=weak.spec.sandbox)
+    check_launch(msgspec.structs.replace(order(), spec=rehearsed), built_in().profiles)

@@ -85,9 +85,28 @@ def test_the_first_mismatch_and_any_scrubbing_stay() -> None:
     assert wire.facts(enforced=False).mismatch == first
     assert not wire.facts(enforced=False).enforced
     assert wire.secret_scrubbed
+    assert wire.facts(enforced=True).secret_scrubbed
 
 
 def test_length_stops_are_counted() -> None:
     cut = Answered(result=ExchangeResult.COMPLETED, status=200, finish=Finish.LENGTH)
     facts = folded(cut, cut, GOOD).facts(enforced=True)
     assert (facts.length_stops, facts.completed) == (2, 1)
+
+
+def test_held_time_is_summed_and_giving_up_stays() -> None:
+    wire = WireFold()
+    wire.ended(GOOD, at_ms=1, scrubbed=False, held_ms=1_500)
+    wire.ended(GOOD, at_ms=2, scrubbed=False, held_ms=500, gave_up=True)
+    wire.ended(GOOD, at_ms=3, scrubbed=False)
+    wire.budget_spent = "budget spent: 3 of 3 requests"
+    facts = wire.facts(enforced=True)
+    assert (facts.held_ms, facts.gave_up) == (2_000, True)
+    assert facts.budget_spent == "budget spent: 3 of 3 requests"
+
+
+def test_a_request_that_was_not_sent_for_its_account_is_a_refusal() -> None:
+    unsent = Answered(result=ExchangeResult.NOT_SENT, error_class=ErrorClass.BILLING)
+    assert folded(GOOD, unsent).facts(enforced=True).provider_refused is ErrorClass.BILLING
+    held = Answered(result=ExchangeResult.NOT_SENT)
+    assert folded(GOOD, held).facts(enforced=True).provider_refused is None

@@ -152,3 +152,19 @@ def test_no_colour_where_nobody_wants_it(out: Path, state: Path) -> None:
     assert "\x1b[" not in run(out, state=state).output
     assert green in run(out, state=state, FORCE_COLOR="1").output
     assert green not in run(out, state=state, FORCE_COLOR="1", NO_COLOR="1").output
+
+
+def test_a_table_has_one_row_an_attempt(out: Path, state: Path) -> None:
+    (out / "attempts" / "fix-bug__2").mkdir()
+    result = run(out, "--csv", state=state)
+
+    heading, first, second = result.output.splitlines()
+    assert heading.startswith("run,attempt,verdict,")
+    assert first.startswith(f"{RUN},1,verified,")
+    assert second.startswith(",,incomplete,")
+    assert result.exit_code == 3
+
+
+def test_two_documents_at_once_are_refused(out: Path, state: Path) -> None:
+    result = run(out, "--csv", "--json", state=state)
+    assert (result.exit_code, result.output.count("exclude each other")) == (2, 1)

@@ -5,6 +5,7 @@ from fakes.receipts import (
     ending,
     exchange_end,
     exchange_start,
+    exchange_try,
     frozen_launch,
     honest,
     run_open,
@@ -18,6 +19,7 @@ from stanchion.protocol.receipt import (
     Denied,
     ExchangeEnd,
     ExchangeStart,
+    ExchangeTry,
     Mismatched,
     RunOpen,
     RunStarted,
@@ -99,3 +101,12 @@ def test_denials_mismatches_and_corrections_are_counted() -> None:
 
     found = facts(writing.close(**ending("mismatch", score=None)))
     assert (found.denied, found.mismatches, found.corrected) == (2, 1, 1)
+
+
+def test_tries_and_held_time_are_summed() -> None:
+    writing = honest(exchanges=1).add(ExchangeStart, **exchange_start(2))
+    writing.add(ExchangeTry, **exchange_try(2, 1))
+    writing.add(ExchangeEnd, **exchange_end(2, tries=2, held_ms=2100, gave_up="too long"))
+
+    found = facts(writing.close(**ending("rate_limited", score=None)))
+    assert (found.sendings, found.held_ms, found.gave_up) == (3, 2100, 1)

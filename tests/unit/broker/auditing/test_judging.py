@@ -1,13 +1,26 @@
+import io
 import random
 
 import pytest
+from rich.console import Console
 
-from fakes.receipts import KEY, OTHER_KEY, RUN, closed, ending, exchange_start, honest
+from fakes.receipts import (
+    KEY,
+    OTHER_KEY,
+    RUN,
+    closed,
+    ending,
+    exchange_end,
+    exchange_start,
+    honest,
+)
 from stanchion.broker.auditing.judging import Report, Verdict, broken, judge, missing, worst
 from stanchion.broker.auditing.requirements import parse_requirement
+from stanchion.broker.auditing.text import print_reports
 from stanchion.broker.receipts.bundle import Broken, Verified, verify
+from stanchion.protocol.exchange import Answered, ExchangeResult
 from stanchion.protocol.exit_codes import ExitCode
-from stanchion.protocol.receipt import ExchangeStart
+from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart
 
 BUNDLE = closed()
 
@@ -138,3 +151,18 @@ def test_no_word_of_a_bundle_adds_to_the_trusted_keys() -> None:
     assert isinstance(found, Verified)
 
     assert judge(found, path="x", trusted_keys=()).verdict is Verdict.SIGNER_UNKNOWN
+
+
+def test_an_interrupted_exchange_is_told_and_its_rest_is_not_proven() -> None:
+    writing = honest(exchanges=1).add(ExchangeStart, **exchange_start(2))
+    cut = {**exchange_end(2), "answered": Answered(result=ExchangeResult.INTERRUPTED)}
+    report = audited(writing.add(ExchangeEnd, **cut).close(**ending()))
+
+    assert (report.exit_code, report.unended) == (ExitCode.OK, ())
+    assert report.facts is not None
+    assert (report.facts.completed, report.facts.interrupted) == (1, 1)
+    assert any("interrupted requests" in sentence for sentence in report.not_proven)
+    assert not any("interrupted" in sentence for sentence in audited(BUNDLE).not_proven)
+    console = Console(file=io.StringIO(), width=200)
+    print_reports([report], console)
+    assert "1 completed, 1 interrupted, 0 without an end" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from stanchion.broker.plane.http_gate import (
     FORWARDED,
     FORWARDED_PREFIX,
+    LOCAL,
+    UPSTREAM,
     Accepted,
     Denial,
     Route,
@@ -35,6 +37,34 @@ def test_a_model_request_is_accepted() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("target", "route"),
+    [
+        ("/v1/messages", Route.MESSAGES),
+        ("/v1/messages?beta=true", Route.MESSAGES_BETA),
+        ("/v1/messages/count_tokens", Route.COUNT_TOKENS),
+        ("/v1/messages/count_tokens?beta=true", Route.COUNT_TOKENS),
+    ],
+)
+def test_messages_have_the_query_beta_or_none(target: str, route: Route) -> None:
+    accepted = read_head(
+        head(
+            "Anthropic-Version: 2023-06-01",
+            "anthropic-beta: a,b",
+            "anthropic-organization-id: org",
+            line=f"POST {target} HTTP/1.1",
+        )
+    )
+    assert isinstance(accepted, Accepted)
+    assert accepted.route is route
+    assert accepted.forwarded == (("anthropic-version", "2023-06-01"), ("anthropic-beta", "a,b"))
+
+
+def test_a_route_is_answered_here_or_sent_on_by_its_dialect() -> None:
+    assert set(LOCAL) | set(UPSTREAM) == set(Route)
+    assert not set(LOCAL) & set(UPSTREAM)
+
+
 def test_a_chunked_body_has_no_length() -> None:
     accepted = read_head(head("transfer-encoding: chunked", "expect: 100-continue"))
     assert isinstance(accepted, Accepted)
@@ -51,6 +81,10 @@ def test_a_chunked_body_has_no_length() -> None:
         (head(line="POST /v1/chat/completions? HTTP/1.1"), Denial.NOT_FOUND),
         (head(line="POST /v1/chat/completions#x HTTP/1.1"), Denial.NOT_FOUND),
         (head(line="POST /v1/chat%2fcompletions HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /v1/messages? HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /v1/messages?beta=TRUE HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="POST /v1/messages?beta=true&beta=true HTTP/1.1"), Denial.NOT_FOUND),
+        (head(line="GET /v1/messages HTTP/1.1"), Denial.NOT_FOUND),
         (head(line="POST /V1/chat/completions HTTP/1.1"), Denial.NOT_FOUND),
         (head(line="CONNECT x:443 HTTP/1.1"), Denial.NOT_FOUND),
         (head(line="POST /v1/chat/completions HTTP/1.0"), Denial.BAD_REQUEST),
@@ -110,6 +144,8 @@ def test_response_headers_go_back_by_list() -> None:
     headers = [
         ("Content-Type", "text/event-stream"),
         ("X-RateLimit-Remaining", "3"),
+        ("anthropic-ratelimit-requests-remaining", "4"),
+        ("anthropic-organization-id", "org"),
         ("Set-Cookie", "a=b"),
         ("Location", "http://x"),
         ("Transfer-Encoding", "chunked"),
@@ -119,4 +155,5 @@ def test_response_headers_go_back_by_list() -> None:
     assert returned_headers(headers) == [
         ("content-type", "text/event-stream"),
         ("x-ratelimit-remaining", "3"),
+        ("anthropic-ratelimit-requests-remaining", "4"),
     ]

@@ -9,6 +9,7 @@ import pytest
 from stanchion.broker.plane.dialects.openai_chat import READER
 from stanchion.broker.plane.relay import MAX_HELD_BYTES, Flow, Limits, Relayed, RelayEnd, relay
 from stanchion.broker.plane.response_reader import Form, ResponseReader
+from stanchion.broker.plane.scrub import Scrubber
 from stanchion.broker.plane.upstream import Ending, Upstream
 
 TEXT = b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
@@ -54,11 +55,18 @@ class Down:
 class Stage:
     """A relay under way."""
 
-    def __init__(self, limits: Limits, form: Form = Form.EVENTS) -> None:
+    def __init__(
+        self, limits: Limits, form: Form = Form.EVENTS, scrub: Scrubber | None = None
+    ) -> None:
         self.up, self.down, self.alive = Up(), Down(), 0
         self.tap = ResponseReader(READER, status=200, form=form, output_limit=None)
         self.flow: Flow = relay(
-            cast("Upstream", self.up), self.down, self.tap, limits=limits, on_alive=self.live
+            cast("Upstream", self.up),
+            self.down,
+            self.tap,
+            limits=limits,
+            on_alive=self.live,
+            scrub=scrub,
         )
 
     def live(self) -> None:
@@ -179,3 +187,61 @@ async def test_a_revoked_lease_cuts_it_at_once() -> None:
     stage = Stage(LONG)
     assert (await stage.play(script)).end is RelayEnd.REVOKED
     assert stage.tap.size_bytes == len(TEXT + DONE)
+
+
+KEY = b"sk-CANARY-0123456789"
+STARS = b"*" * len(KEY)
+ECHO = b'data: {"choices":[{"delta":{"content":"the key %b"}}]}\n\n' % KEY
+
+
+@pytest.mark.parametrize("cut", range(1, len(ECHO)))
+async def test_a_key_in_a_stream_is_masked_wherever_it_is_cut(cut: int) -> None:
+    def script(stage: Stage) -> None:
+        stage.up.push(TEXT)
+        assert stage.down.sent == TEXT
+        stage.up.push(ECHO[:cut])
+        stage.up.push(ECHO[cut:] + DONE)
+        stage.up.end(Ending.COMPLETE)
+
+    stage = Stage(LONG, scrub=Scrubber(KEY.decode()))
+    relayed = await stage.play(script)
+    assert relayed.end is RelayEnd.COMPLETE
+    assert stage.down.sent + relayed.held == TEXT + ECHO.replace(KEY, STARS) + DONE
+    assert stage.tap.size_bytes == len(TEXT + ECHO + DONE)
+
+
+async def test_with_a_key_to_look_for_clean_bytes_still_leave_in_their_callback() -> None:
+    def script(stage: Stage) -> None:
+        stage.up.push(TEXT)
+        assert stage.down.sent == TEXT
+        stage.up.push(b"data: sk-C")
+        assert stage.down.sent == TEXT + b"data: "
+        stage.up.push(b"x")
+        assert stage.down.sent == TEXT + b"data: sk-Cx"
+        stage.up.end(Ending.CUT)
+
+    assert (await Stage(LONG, scrub=Scrubber(KEY.decode())).play(script)).end is RelayEnd.CUT
+
+
+@pytest.mark.parametrize("form", [Form.EVENTS, Form.JSON])
+async def test_an_end_that_only_began_like_the_key_is_handed_on_at_the_end(form: Form) -> None:
+    def script(stage: Stage) -> None:
+        stage.up.push(b"the end is sk-CAN")
+        stage.up.end(Ending.COMPLETE)
+
+    stage = Stage(LONG, form, scrub=Scrubber(KEY.decode()))
+    relayed = await stage.play(script)
+    assert stage.down.sent + relayed.held == b"the end is sk-CAN"
+    assert stage.tap.size_bytes == len(b"the end is sk-CAN")
+
+
+async def test_a_client_that_left_is_drained_through_the_mask_too() -> None:
+    def script(stage: Stage) -> None:
+        stage.down.callbacks["on_gone"]()
+        stage.up.push(ECHO[:50])
+        stage.up.end(Ending.CUT)
+
+    stage = Stage(LONG, scrub=Scrubber(KEY.decode()))
+    assert (await stage.play(script)).end is RelayEnd.CLIENT_GONE
+    assert stage.down.sent == b""
+    assert stage.tap.size_bytes == 50

@@ -2,6 +2,7 @@ import hashlib
 
 import pytest
 
+from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC
 from stanchion.broker.plane.dialects.openai_chat import READER
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
 from stanchion.protocol.exchange import ErrorClass, ExchangeResult
@@ -129,3 +130,42 @@ def test_error_words_are_short() -> None:
     answered = tap.answered(complete=True)
     assert answered.error_words == "x" * 500
     assert answered.error_class is ErrorClass.INVALID_REQUEST
+
+
+def test_a_dialect_that_needs_its_terminal_event_is_cut_without_it() -> None:
+    events = (
+        b'data: {"type":"content_block_start","index":0,"content_block":{"type":"text"}}\n\n'
+        b'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\n'
+    )
+    for end, result in (
+        (b"", ExchangeResult.TRUNCATED),
+        (b'data: {"type":"message_stop"}\n\n', ExchangeResult.COMPLETED),
+    ):
+        tap = ResponseReader(ANTHROPIC, status=200, form=Form.EVENTS, output_limit=None)
+        tap.saw(events + end)
+        assert tap.answered(complete=True).result is result
+        assert tap.answered(complete=False).result is result
+
+
+def test_a_whole_message_needs_no_terminal_event() -> None:
+    tap = ResponseReader(ANTHROPIC, status=200, form=Form.JSON, output_limit=None)
+    tap.saw(b'{"type":"message","stop_reason":"end_turn","content":[]}')
+    assert tap.answered(complete=True).result is ExchangeResult.COMPLETED
+
+
+def test_words_are_masked_before_they_are_shortened() -> None:
+    key = "sk-CANARY-0123456789"
+    tap = ResponseReader(
+        READER,
+        status=400,
+        form=Form.JSON,
+        output_limit=None,
+        mask=lambda text: text.replace(key, "*" * len(key)),
+    )
+    tap.saw(
+        b'{"model":"%b","error":{"message":"%b\\u0073%b"}}'
+        % (key.encode(), b"x" * 490, key[1:].encode())
+    )
+    answered = tap.answered(complete=True)
+    assert answered.error_words == "x" * 490 + "*" * 10
+    assert answered.model_served == "*" * len(key)

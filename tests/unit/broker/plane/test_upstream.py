@@ -1,4 +1,12 @@
-from stanchion.broker.plane.upstream import ResponseHead, Target, request_head
+from dataclasses import replace
+
+from stanchion.broker.plane.upstream import (
+    ResponseHead,
+    Target,
+    is_link_local,
+    question_head,
+    request_head,
+)
 from stanchion.broker.secrets import Secret
 
 TARGET = Target(
@@ -21,6 +29,13 @@ def test_the_head_is_ours_but_for_listed_headers() -> None:
     ]
 
 
+def test_the_key_goes_in_the_header_of_its_dialect() -> None:
+    target = replace(TARGET, key_header=("x-api-key", ""))
+    head = request_head(target, "/v1/messages", (), 0)
+    assert b"x-api-key: sk-CANARY-1\r\n" in head
+    assert b"authorization" not in head
+
+
 def test_an_account_without_a_key_sends_none() -> None:
     target = Target(host="h", port=80, authority="h", path="", tls=None, key=None)
     assert b"authorization" not in request_head(target, "/x", (), 0)
@@ -34,3 +49,18 @@ def test_lengths_are_digits_or_unknown() -> None:
     assert ResponseHead(200, [("Content-Length", "5")]).length == 5
     assert ResponseHead(200, [("content-length", "-5")]).length is None
     assert ResponseHead(200, []).length is None
+
+
+def test_a_question_is_a_get_with_the_key() -> None:
+    head = question_head(TARGET, "/models", (("x", "y"),)).decode()
+    assert head.startswith("GET /v1/models HTTP/1.1\r\nhost: h:8443\r\n")
+    assert "content-length" not in head
+    assert "\r\nx: y\r\n" in head
+    assert head.endswith("authorization: Bearer sk-CANARY-1\r\n\r\n")
+
+
+def test_where_clouds_hand_out_credentials_no_provider_lives() -> None:
+    assert is_link_local("169.254.169.254")
+    assert is_link_local("fe80::1%eth0")
+    assert not is_link_local("127.0.0.1")
+    assert not is_link_local("10.0.0.5")

@@ -11,13 +11,14 @@ from fakes.receipts import (
     ending,
     exchange_end,
     exchange_start,
+    exchange_try,
     honest,
     run_open,
 )
 from stanchion.broker.receipts.chain import Chain, ChainError, build_header, signed_bytes
 from stanchion.broker.receipts.ed25519 import holds
 from stanchion.protocol.codec import CodecError, encode
-from stanchion.protocol.receipt import Denied, ExchangeEnd, ExchangeStart, RunOpen
+from stanchion.protocol.receipt import Denied, ExchangeEnd, ExchangeStart, ExchangeTry, RunOpen
 
 
 def test_the_header_is_signed_with_an_empty_signature_in_place() -> None:
@@ -77,6 +78,28 @@ def test_an_exchange_starts_once_and_ends_once() -> None:
         writing.add(ExchangeEnd, **exchange_end(1))
     with pytest.raises(ChainError, match="exchange 2 ends without a start"):
         writing.add(ExchangeEnd, **exchange_end(2))
+
+
+def test_tries_are_counted_between_start_and_end() -> None:
+    writing = honest(exchanges=1)
+    writing.add(ExchangeStart, **exchange_start(2))
+    writing.add(ExchangeTry, **exchange_try(2, 1)).add(ExchangeTry, **exchange_try(2, 2))
+
+    with pytest.raises(ChainError, match="another try than number 3 next"):
+        writing.add(ExchangeTry, **exchange_try(2, 2))
+    with pytest.raises(ChainError, match="2 recorded tries or one more"):
+        writing.add(ExchangeEnd, **exchange_end(2, tries=1))
+    writing.add(ExchangeEnd, **exchange_end(2, tries=3))
+    with pytest.raises(ChainError, match="exchange 2 is tried outside"):
+        writing.add(ExchangeTry, **exchange_try(2, 3))
+    with pytest.raises(ChainError, match="exchange 3 is tried outside"):
+        writing.add(ExchangeTry, **exchange_try(3, 1))
+
+
+def test_a_request_that_was_never_sent_ends_without_a_try() -> None:
+    writing = honest(exchanges=0).add(ExchangeStart, **exchange_start(1))
+
+    assert writing.add(ExchangeEnd, **exchange_end(1, tries=0)).chain.unended == ()
 
 
 def test_nothing_follows_the_close() -> None:

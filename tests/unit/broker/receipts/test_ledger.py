@@ -1,4 +1,5 @@
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 from fakes.receipts import ATTEMPT, ending, exchange_end, exchange_start, run_open
 from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.broker.receipts.ledger import Book, ChainError, Ledger, LedgerError
-from stanchion.protocol.receipt import Denied, ExchangeEnd, ExchangeStart, RunOpen
+from stanchion.protocol.receipt import Denied, ExchangeEnd, ExchangeStart, RunClose, RunOpen
+from stanchion.protocol.refusal import RefusedError
 
 
 class Clock:
@@ -121,8 +123,11 @@ async def test_nothing_is_written_after_the_close(ledger: Ledger) -> None:
         await book.append(Denied, why="route")
     with pytest.raises(LedgerError, match="are closed"):
         await book.close(**ending())
+    again, records = await ledger.resume(ATTEMPT)
+    assert again.closed
+    assert isinstance(records[-1], RunClose)
     with pytest.raises(LedgerError, match="are closed"):
-        await ledger.resume(ATTEMPT)
+        await again.append(Denied, why="late")
 
 
 async def test_a_record_against_the_rules_does_not_stop_the_book(ledger: Ledger) -> None:
@@ -150,8 +155,9 @@ async def test_an_open_attempt_goes_on_after_a_restart(tmp_path: Path) -> None:
     await ledger.aclose()
 
     ledger = await Ledger.open(tmp_path)
-    again = await ledger.resume(ATTEMPT)
+    again, records = await ledger.resume(ATTEMPT)
     assert (again.head, again.records, again.unended) == (book.head, 2, (1,))
+    assert [type(record) for record in records] == [RunOpen, ExchangeStart]
     await again.append(ExchangeEnd, **exchange_end(1))
     await again.close(**ending(), exchanges=1)
     assert verified(ledger.bundle(ATTEMPT)).unended == ()
@@ -161,7 +167,7 @@ async def test_an_open_attempt_goes_on_after_a_restart(tmp_path: Path) -> None:
 async def test_an_attempt_that_only_began_can_be_resumed(ledger: Ledger) -> None:
     await ledger.begin(ATTEMPT)
 
-    book = await ledger.resume(ATTEMPT)
+    book, _ = await ledger.resume(ATTEMPT)
     await book.append(RunOpen, **run_open())
     assert len(verified(book.bundle()).records) == 1
 
@@ -211,7 +217,7 @@ async def test_after_a_failed_write_the_book_is_shut_and_can_be_resumed(ledger: 
         await book.append(Denied, why="two")
     with pytest.raises(LedgerError, match="stopped at a failed write"):
         await book.close(**ending())
-    again = await ledger.resume(ATTEMPT)
+    again, _ = await ledger.resume(ATTEMPT)
     await again.append(Denied, why="three")
     assert [getattr(r, "why", None) for r in verified(again.bundle()).records] == [None, "three"]
 
@@ -230,8 +236,9 @@ async def test_appends_queued_behind_a_failed_write_fail_too(ledger: Ledger) -> 
 
 
 async def test_a_state_folder_has_one_broker(ledger: Ledger, tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="held by another broker"):
+    with pytest.raises(RefusedError, match=f"pid {os.getpid()} does") as refused:
         await Ledger.open(tmp_path)
+    assert refused.value.refusal.id == "broker_running"
 
 
 @pytest.mark.parametrize("name", ["control.db", "events.db"])

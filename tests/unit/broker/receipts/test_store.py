@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.receipts import ATTEMPT
-from stanchion.broker.receipts.store import RunRow, RunStore, TokenRow
+from stanchion.broker.receipts.store import RunRow, RunStore
 from stanchion.broker.receipts.writer import LedgerError
 
 RUN = RunRow(
@@ -78,32 +78,38 @@ async def test_an_attempt_is_one_run(store: RunStore) -> None:
     assert store.runs() == [RUN]
 
 
-async def test_a_token_is_revoked_once_and_keeps_the_first_reason(store: RunStore) -> None:
-    await store.put_token("aa", ATTEMPT, "lease", 1, 900_000)
-    await store.revoke_token("aa", at_ms=7, why="cancelled")
-    await store.revoke_token("aa", at_ms=8, why="closed")
-
-    assert store.tokens(ATTEMPT) == [
-        TokenRow(
-            sha256="aa",
-            attempt_id=ATTEMPT,
-            kind="lease",
-            generation=1,
-            expires_at_ms=900_000,
-            revoked_at_ms=7,
-            why="cancelled",
-        )
-    ]
+async def test_where_an_attempt_stands_is_kept_until_it_is_closed(store: RunStore) -> None:
+    await store.save_run(RUN)
+    assert store.standing(ATTEMPT) is None
+    first, second = store.save_standing(ATTEMPT, b"1"), store.save_standing(ATTEMPT, b"2")
+    await first
+    await second
+    assert store.standing(ATTEMPT) == b"2"
+    await store.close_run(ATTEMPT, closed_at_ms=9, view=b"{}")
+    assert store.standing(ATTEMPT) is None
 
 
-async def test_all_tokens_of_an_attempt_are_revoked_together(store: RunStore) -> None:
-    await store.put_token("aa", ATTEMPT, "enrol", 0, 60)
-    await store.put_token("bb", ATTEMPT, "lease", 1, 900)
-    await store.put_token("cc", "7f3a90c41b22.2", "lease", 1, 900)
-    await store.revoke_tokens(ATTEMPT, at_ms=7, why="closed")
+async def test_the_head_of_every_chain_is_its_last_line(store: RunStore) -> None:
+    other = "7f3a90c41b22.2"
+    await store.begin_receipts(ATTEMPT, b"header")
+    await store.append_receipt(ATTEMPT, 1, b"one")
+    await store.append_receipt(ATTEMPT, 2, b"two")
+    await store.begin_receipts(other, b"other")
+    assert store.heads() == [(ATTEMPT, 2, b"two"), (other, 0, b"other")]
 
-    assert [token.revoked_at_ms for token in store.tokens(ATTEMPT)] == [7, 7]
-    assert [token.revoked_at_ms for token in store.tokens("7f3a90c41b22.2")] == [None]
+
+async def test_tables_of_an_older_broker_are_brought_up(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "control.db")
+    db.executescript(
+        "CREATE TABLE receipts (attempt TEXT, seq INTEGER, line BLOB); CREATE TABLE tokens (x);"
+        "INSERT INTO receipts VALUES ('a', 0, x'31'); PRAGMA user_version = 1;"
+    )
+    db.close()
+
+    store = RunStore(tmp_path / "control.db")
+    await store.save_standing(ATTEMPT, b"1")
+    assert (store.standing(ATTEMPT), store.receipt_lines("a")) == (b"1", [b"1"])
+    await store.aclose()
 
 
 async def test_every_commit_is_synced(store: RunStore, tmp_path: Path) -> None:
@@ -120,10 +126,10 @@ async def test_every_commit_is_synced(store: RunStore, tmp_path: Path) -> None:
 async def test_tables_of_a_newer_broker_are_refused(tmp_path: Path) -> None:
     await RunStore(tmp_path / "control.db").aclose()
     with sqlite3.connect(tmp_path / "control.db") as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute("PRAGMA user_version = 9")
     db.close()
 
-    with pytest.raises(LedgerError, match="tables of version 2, this broker knows 1"):
+    with pytest.raises(LedgerError, match="tables of version 9, this broker knows 2"):
         RunStore(tmp_path / "control.db")
 
 

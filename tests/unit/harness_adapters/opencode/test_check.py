@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stanchion.harness_adapters.opencode.check import check
+from stanchion.harness_adapters.opencode.packages import CEILINGS, PACKAGES
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 from stanchion.protocol.refusal import Refusal, RefusedError
 from unit.harness_adapters.opencode.launches import PLAIN
 
-DIALECTS = (Dialect.OPENAI_CHAT,)
+DIALECTS = tuple(PACKAGES)
+MESSAGES = Dialect.ANTHROPIC_MESSAGES
 
 
 def refusal(**changes: object) -> Refusal:
@@ -54,6 +56,39 @@ def test_a_window_that_would_be_compacted_after_every_step_is_refused() -> None:
 @pytest.mark.parametrize("word", EFFORT_WORDS[Dialect.OPENAI_CHAT] + ("ultra", "MAX", "x-1.5"))
 def test_every_plain_effort_word_passes(word: str) -> None:
     check(replace(PLAIN, effort=word), DIALECTS)
+
+
+@pytest.mark.parametrize("word", EFFORT_WORDS[MESSAGES])
+def test_every_word_of_the_dialect_passes(word: str) -> None:
+    check(replace(PLAIN, effort=word, dialect=MESSAGES), DIALECTS)
+
+
+@pytest.mark.parametrize("word", ["none", "minimal", "ultra", "MAX"])
+def test_a_word_that_the_package_does_not_take_is_refused(word: str) -> None:
+    refused = refusal(effort=word, dialect=MESSAGES)
+    assert refused.id == "effort_unwritable"
+    assert "low, medium, high, xhigh, max" in refused.sentence()
+
+
+@pytest.mark.parametrize(("part", "most"), CEILINGS)
+def test_a_limit_that_the_package_would_lower_is_refused_by_the_models_name(
+    part: str, most: int
+) -> None:
+    model = f"gateway/{part}-x"
+    check(replace(PLAIN, model=model, output_limit=most, dialect=MESSAGES), DIALECTS)
+    refused = refusal(model=model, output_limit=most + 1, dialect=MESSAGES)
+    assert (refused.id, refused.value) == ("limit_clamped", str(most + 1))
+    assert str(most) in refused.sentence()
+    assert part[:13] in refused.sentence()
+    assert model in refused.sentence()
+    check(replace(PLAIN, model=model, output_limit=most + 1), DIALECTS)
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-future-9", "claude-3-5-sonnet", "glm-9", "opus-4-1", "Claude-Opus-4-1"]
+)
+def test_a_model_without_such_words_keeps_any_limit(model: str) -> None:
+    check(replace(PLAIN, model=model, output_limit=200_000, dialect=MESSAGES), DIALECTS)
 
 
 @pytest.mark.parametrize("word", ["", " ", "very high", "{env:X}", "a\n", "ä"])

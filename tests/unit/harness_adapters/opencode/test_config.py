@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from stanchion.harness_adapters.base import Settings, Written
 from stanchion.harness_adapters.opencode import config
+from stanchion.harness_adapters.opencode.packages import PACKAGES
+from stanchion.protocol.dialects import Dialect
 from unit.harness_adapters.opencode.launches import HOME, PLAIN
 
 FOLDER = f"{HOME}/.config/opencode"
@@ -22,14 +24,25 @@ def understood(settings: Settings) -> Written:
     return config.understood(config.environment(settings), written)
 
 
-def env_with(entry: dict[str, object], cap: str | None = None, **top: object) -> dict[str, str]:
+COMPATIBLE = PACKAGES[Dialect.OPENAI_CHAT].npm
+ANTHROPIC = PACKAGES[Dialect.ANTHROPIC_MESSAGES].npm
+
+
+def env_with(
+    entry: dict[str, object],
+    cap: str | None = None,
+    *,
+    npm: str = COMPATIBLE,
+    model: str = "m",
+    **top: object,
+) -> dict[str, str]:
     """An environment whose one model has this entry."""
     account = {
-        "npm": config.NPM,
+        "npm": npm,
         "options": {"baseURL": "http://127.0.0.1:1/v1"},
-        "models": {"m": entry},
+        "models": {model: entry},
     }
-    text = json.dumps({"model": "p/m", "provider": {"p": account}, **top})
+    text = json.dumps({"model": f"p/{model}", "provider": {"p": account}, **top})
     env = {"HOME": HOME, config.CONFIG_NAME: text}
     return env if cap is None else {**env, config.CAP_NAME: cap}
 
@@ -37,10 +50,11 @@ def env_with(entry: dict[str, object], cap: str | None = None, **top: object) ->
 @pytest.mark.parametrize("limit", [8_000, 32_000, 64_000, 128_000, 200_000])
 @pytest.mark.parametrize("context", [None, 400_000])
 @pytest.mark.parametrize("effort", [None, "max", "low"])
+@pytest.mark.parametrize("dialect", list(PACKAGES))
 def test_what_is_written_is_understood_as_it_was_declared(
-    limit: int, context: int | None, effort: str | None
+    limit: int, context: int | None, effort: str | None, dialect: Dialect
 ) -> None:
-    settings = replace(PLAIN, output_limit=limit, context=context, effort=effort)
+    settings = replace(PLAIN, output_limit=limit, context=context, effort=effort, dialect=dialect)
     assert understood(settings) == Written(
         model="future-9",
         base_url="http://127.0.0.1:4711",
@@ -110,6 +124,81 @@ def test_only_the_one_spelling_that_reaches_the_wire_is_an_effort(
     assert config.understood(env_with({"options": options}), {}).effort == effort
 
 
+@pytest.mark.parametrize(
+    ("options", "effort"),
+    [
+        ({"effort": "max"}, "max"),
+        ({"effort": "max", "thinking": {"type": "adaptive"}}, "max"),
+        ({"reasoningEffort": "max"}, None),
+        ({"output_config": {"effort": "max"}}, None),
+        ({"effort": "ultra"}, None),
+        ({"effort": 3}, None),
+        ({}, None),
+    ],
+)
+def test_the_other_package_has_a_spelling_and_words_of_its_own(
+    options: dict[str, object], effort: str | None
+) -> None:
+    assert config.understood(env_with({"options": options}, npm=ANTHROPIC), {}).effort == effort
+    named = env_with({"options": options}, npm=ANTHROPIC, model="gpt-5.9")
+    assert config.understood(named, {}).effort == effort
+
+
+@pytest.mark.parametrize(
+    ("options", "wire"),
+    [
+        ({}, 8_000),
+        ({"max_tokens": 64_000}, 8_000),
+        ({"thinking": {"type": "adaptive"}}, 8_000),
+        ({"thinking": {"type": "enabled", "budgetTokens": 16_000}}, 24_000),
+        ({"thinking": {"type": "enabled", "budget_tokens": 16_000}}, 9_024),
+        ({"thinking": {"type": "disabled", "budgetTokens": 16_000}}, 8_000),
+    ],
+)
+def test_a_thinking_budget_is_added_to_the_limit_as_it_was_measured(
+    options: dict[str, object], wire: int
+) -> None:
+    entry: dict[str, object] = {"limit": {"output": 8_000}, "options": options}
+    assert config.understood(env_with(entry, npm=ANTHROPIC), {}).output_limit == wire
+
+
+def test_an_agents_thinking_budget_counts_too() -> None:
+    entry: dict[str, object] = {"limit": {"output": 8_000}}
+    agent = {"build": {"options": {"thinking": {"type": "enabled", "budgetTokens": 5}}}}
+    env = env_with(entry, npm=ANTHROPIC, agent=agent)
+    assert config.understood(env, {}).output_limit == 8_005
+
+
+@pytest.mark.parametrize(
+    ("model", "wire"),
+    [
+        ("claude-opus-4-1-20250805", 32_000),
+        ("claude-opus-4-10", 32_000),
+        ("proxy/claude-sonnet-4-5", 64_000),
+        ("claude-opus-4-6", 128_000),
+        ("claude-3-haiku-x", 4_096),
+        ("claude-3-5-sonnet", 200_000),
+        ("claude-future-9", 200_000),
+        ("glm-9", 200_000),
+    ],
+)
+def test_a_limit_is_lowered_by_words_in_the_models_id(model: str, wire: int) -> None:
+    entry: dict[str, object] = {"limit": {"output": 200_000}}
+    env = env_with(entry, "200000", npm=ANTHROPIC, model=model)
+    assert config.understood(env, {}).output_limit == wire
+    assert config.understood(env_with(entry, "200000", model=model), {}).output_limit == 200_000
+
+
+def test_effort_is_written_with_adaptive_thinking_and_nothing_without_it() -> None:
+    settings = replace(PLAIN, dialect=Dialect.ANTHROPIC_MESSAGES)
+    spoken = json.dumps(config.configuration(settings))
+    assert '"npm": "@ai-sdk/anthropic"' in spoken
+    assert spoken.count('{"effort": "max", "thinking": {"type": "adaptive"}}') == 2
+    silent = json.dumps(config.configuration(replace(settings, effort=None)))
+    assert "thinking" not in silent
+    assert "effort" not in silent.lower()
+
+
 def test_the_main_agents_effort_beats_the_models() -> None:
     entry: dict[str, object] = {"options": {"reasoningEffort": "max"}}
     agent = {"build": {"options": {"reasoningEffort": "low"}}}
@@ -152,7 +241,7 @@ def test_what_it_would_not_read_as_plain_json_is_unknown(text: bytes) -> None:
 
 def test_another_provider_package_or_model_is_unknown() -> None:
     text = env_with({"limit": {"output": 1}})[config.CONFIG_NAME]
-    for other in (text.replace(config.NPM, "@ai-sdk/openai"), text.replace('"p/m"', '"p/n"'), "{}"):
+    for other in (text.replace(COMPATIBLE, "@ai-sdk/openai"), text.replace('"p/m"', '"p/n"'), "{}"):
         assert config.understood({config.CONFIG_NAME: other}, {}) == NOTHING
     assert config.understood({}, {}) == NOTHING
 

@@ -10,7 +10,7 @@ from tests.fakes.results import a_result
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.outcome import EndReason
 from stanchion.runner.cli.run import answer_paths, exit_code, memory_mb, run, split_model
-from stanchion.runner.examples import example_task
+from stanchion.runner.tasks.examples import example_task
 
 
 def test_the_model_is_all_after_the_first_slash() -> None:

@@ -8,7 +8,7 @@ from tests.fakes.results import a_result
 from stanchion.protocol.codec import decode
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.cli.show import show
-from stanchion.runner.results import write_json
+from stanchion.runner.results.job_folder import write_json
 
 
 def test_one_attempt_is_one_object_and_several_are_an_array(tmp_path: Path) -> None:

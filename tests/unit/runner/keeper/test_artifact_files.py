@@ -56,3 +56,10 @@ def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"):
         ArtifactFiles(tmp_path / "kept").take(piece("/a"))
     assert not (tmp_path / "outside").exists()
+
+
+def test_a_file_that_is_sent_again_shorter_keeps_nothing_of_the_longer(tmp_path: Path) -> None:
+    files = ArtifactFiles(tmp_path)
+    files.take(piece("/work/a", b"longer"))
+    files.take(piece("/work/a", b"ab"))
+    assert (tmp_path / "work/a").read_bytes() == b"ab"

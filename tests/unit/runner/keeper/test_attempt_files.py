@@ -9,7 +9,6 @@ from tests.fakes.samples import sample
 from stanchion.protocol.admin import RunOpenedReply
 from stanchion.protocol.codec import decode, digest
 from stanchion.protocol.launch import FrozenLaunch
-from stanchion.runner.examples import example_task
 from stanchion.runner.keeper.attempt_files import (
     LaunchAlteredError,
     lay_out,
@@ -17,6 +16,7 @@ from stanchion.runner.keeper.attempt_files import (
     remove,
 )
 from stanchion.runner.keeper.order import Order
+from stanchion.runner.tasks.examples import example_task
 
 LAUNCH = sample(FrozenLaunch)
 
@@ -78,3 +78,33 @@ def test_a_directory_that_is_gone_can_be_removed(tmp_path: Path) -> None:
     (tmp_path / "there" / "x").mkdir(parents=True)
     remove(tmp_path / "there")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_the_oracle_finds_the_solution(order: Order, tmp_path: Path) -> None:
+    spec = msgspec.structs.replace(
+        LAUNCH.spec, harness=msgspec.structs.replace(LAUNCH.spec.harness, name="oracle")
+    )
+    launch = msgspec.structs.replace(LAUNCH, spec=spec)
+    reply = msgspec.structs.replace(opened(tmp_path), launch=launch, launch_sha256=digest(launch))
+    lay_out(order, reply)
+    assert (tmp_path / "solution" / "solve.sh").is_file()
+    assert not (tmp_path / "rehearsal.toml").exists()
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../task.toml"])
+def test_a_link_out_of_the_tests_is_refused_by_name(
+    order: Order, tmp_path: Path, target: str
+) -> None:
+    task = tmp_path / "task"
+    (task / "tests" / "inner").mkdir(parents=True)
+    (task / "task.toml").touch()
+    (task / "tests" / "test.sh").touch()
+    (task / "tests" / "inner" / "same").symlink_to("../test.sh")
+    order = msgspec.structs.replace(order, task_folder=str(task))
+    directory = tmp_path / "directory"
+    directory.mkdir()
+    lay_out(order, opened(directory))
+    assert (directory / "tests" / "inner" / "same").is_symlink()
+    (task / "tests" / "inner" / "out").symlink_to(target)
+    with pytest.raises(OSError, match="tests/inner/out is a link"):
+        lay_out(order, opened(directory))

@@ -19,3 +19,5 @@ def test_the_hosts_deadline_is_past_everything_the_spec_allows() -> None:
     order = msgspec.structs.replace(order, open_run=request, deadline_slack_s=120)
 
     assert deadline_s(order) == 600 + 120 + 1200 + 120
+    assert deadline_s(order, held_s=1200) == deadline_s(order)
+    assert deadline_s(order, held_s=1500) == deadline_s(order) + 300

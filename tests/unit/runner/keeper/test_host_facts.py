@@ -70,7 +70,7 @@ def test_a_runtime_that_failed_before_any_event_did_not_start_the_sandbox() -> N
     assert (facts.sandbox_started, facts.start_error) == (False, "cannot create gofer")
     assert facts.sandbox_start_ms is None
     silent = sum_up(replace(seen, last_words=b""))
-    assert silent.start_error == "runsc gave no reason"
+    assert silent.start_error == "it gave no reason"
 
 
 def test_exit_128_after_events_is_an_ending_like_any_other() -> None:

@@ -20,12 +20,13 @@ from stanchion.protocol.events import (
     StageChanged,
     StageState,
     StreamEntry,
+    TaskListChanged,
     TranscriptChanged,
     VerifierEnded,
 )
 from stanchion.protocol.evidence import VerifierRun, WaitStatus
-from stanchion.protocol.transcript import ItemKind, TranscriptItem
-from stanchion.runner.keeper.recorder import Recorder
+from stanchion.protocol.transcript import ItemKind, TaskListItem, TranscriptItem
+from stanchion.runner.keeper.recorder import MAX_LISTS, Recorder
 
 
 def entry(
@@ -122,3 +123,22 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_recording(
     recorder.take(entry(OutputWritten(stream=OutputStream.HARNESS_STDOUT, data=b"on\n")))
 
     assert (tmp_path / "harness.log").read_bytes() == b"on\n"
+
+
+def test_the_agents_own_lists_are_kept_whole_by_session(recorder: Recorder, tmp_path: Path) -> None:
+    for session, status in (("a", "pending"), ("b", "pending"), ("a", "completed")):
+        item = TaskListItem(content="look", status=status)
+        recorder.take(entry(TaskListChanged(session=session, items=(item,))))
+
+    lists = json.loads((tmp_path / "tasks.json").read_text())
+    assert {name: items[0]["status"] for name, items in lists.items()} == {
+        "a": "completed",
+        "b": "pending",
+    }
+
+
+def test_a_sandbox_cannot_make_the_lists_grow_for_ever(recorder: Recorder, tmp_path: Path) -> None:
+    for number in range(MAX_LISTS + 5):
+        recorder.take(entry(TaskListChanged(session=str(number), items=())))
+
+    assert len(json.loads((tmp_path / "tasks.json").read_text())) == MAX_LISTS

@@ -8,7 +8,7 @@ from tests.fakes.samples import sample
 
 from stanchion.protocol.admin import RunView
 from stanchion.protocol.events import Stage
-from stanchion.protocol.evidence import HostFacts
+from stanchion.protocol.evidence import Answer, AnswerState, HostFacts
 from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.outcome import EndReason, Grade
 from stanchion.runner.keeper.recorder import Moments
@@ -84,3 +84,25 @@ def test_an_open_attempt_has_no_result() -> None:
     view = msgspec.structs.replace(sample(RunView), outcome=None)
     with pytest.raises(ValueError, match="lacks an outcome"):
         document(KEPT, view)
+
+
+def test_notes_about_the_task_stand_beside_the_nulls_and_never_hide_a_reason() -> None:
+    notes = {"sandbox.storage_mb": "not limited", "grade": "a note"}
+    result = document(replace(KEPT, notes=notes), sample(RunView))
+
+    assert result.sandbox.storage_mb is None
+    assert result.why["sandbox.storage_mb"] == "not limited"
+    assert result.why["grade"] != "a note"
+
+
+def test_answers_are_the_sandboxs_claim_or_unknown_with_the_reason() -> None:
+    answers = (Answer(path="/work/a", state=AnswerState.LOST),)
+    kept = replace(KEPT, moments=replace(KEPT.moments, answers=answers))
+    assert document(kept, sample(RunView)).answers == answers
+
+    assert "no last word" in document(KEPT, sample(RunView)).why["answers"]
+    undeclared = msgspec.structs.replace(
+        SPEC, workspace=msgspec.structs.replace(SPEC.workspace, answers=None)
+    )
+    result = document(replace(KEPT, spec=undeclared), sample(RunView))
+    assert (result.answers, result.why["answers"]) == (None, "the task declares none")

@@ -10,7 +10,7 @@ from stanchion.supervisor.evidence import (
     RequestStarted,
     StreamAlive,
 )
-from stanchion.supervisor.sensors.wire import wire_evidence
+from stanchion.supervisor.sensors.wire import WireSense
 
 ANSWERED = Answered(result=ExchangeResult.COMPLETED)
 
@@ -27,4 +27,15 @@ ANSWERED = Answered(result=ExchangeResult.COMPLETED)
 def test_each_message_is_its_evidence(
     message: ExchangeSeen | WireEvent, evidence: Evidence
 ) -> None:
-    assert wire_evidence(message) == evidence
+    assert WireSense().evidence(message) == evidence
+
+
+def test_what_a_later_broker_says_again_is_no_new_evidence() -> None:
+    sense = WireSense()
+    seen = ExchangeSeen(exchange=3)
+    ended = WireEvent(event=ExchangeEnded(exchange=3, answered=ANSWERED))
+    alive = WireEvent(event=ExchangeAlive(exchange=4))
+    first = [sense.evidence(message) for message in (seen, alive, ended)]
+    again = [sense.evidence(message) for message in (seen, alive, ended)]
+    assert first == [RequestStarted(3), StreamAlive(4), RequestEnded(3, ANSWERED)]
+    assert again == [None, StreamAlive(4), None]

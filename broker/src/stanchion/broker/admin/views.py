@@ -1,8 +1,9 @@
-"""Builds the RunView of an attempt from its live state. Pure; nothing secret is in reach."""
+"""Builds what is shown of an attempt from its live state. Pure; nothing secret is in reach."""
 
 from stanchion.broker.attempts.attempt import Attempt
 from stanchion.broker.attempts.verdict import Verdict
 from stanchion.protocol.admin import EffortSeen, LimitsSeen, RunView
+from stanchion.protocol.overview import AttemptVitals
 
 
 def view_of(attempt: Attempt, *, closed_at_ms: int | None, verdict: Verdict | None) -> RunView:
@@ -36,11 +37,33 @@ def view_of(attempt: Attempt, *, closed_at_ms: int | None, verdict: Verdict | No
         length_stops=wire.length_stops,
         usage=wire.usage,
         models_served=tuple(wire.models_served),
-        held_ms=0,
+        held_ms=attempt.held_ms,
         isolation=story.isolation,
         outcome=None if verdict is None else verdict.outcome,
         graded=None if verdict is None else verdict.graded,
         score=None if verdict is None else verdict.score,
         head=attempt.book.head,
         first_response_ms=None if first is None else first - terms.opened_at_ms,
+        connected=None if closed_at_ms is not None else attempt.tell is not None,
+        heard_at_ms=attempt.heard_at_ms,
+    )
+
+
+def vitals_of(
+    attempt: Attempt, *, closed_at_ms: int | None, verdict: Verdict | None
+) -> AttemptVitals:
+    """Where it stands, in a few words."""
+    story, is_open = attempt.story, closed_at_ms is None
+    return AttemptVitals(
+        id=attempt.terms.id,
+        task=attempt.spec.task.name,
+        state="open" if is_open else "closed",
+        stage=story.stage,
+        stage_state=story.stage_state,
+        vitals=story.vitals,
+        vitals_at_ms=story.vitals_at_ms,
+        connected=attempt.tell is not None if is_open else None,
+        heard_at_ms=attempt.heard_at_ms,
+        reason=None if verdict is None else verdict.outcome.reason,
+        score=None if verdict is None else verdict.score.value,
     )

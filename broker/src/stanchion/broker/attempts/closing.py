@@ -29,7 +29,6 @@ async def close_attempt(attempt: Attempt, host: HostFacts) -> Verdict:
         evidence_of(attempt, host),
         attempt.story.verifier,
         untouched_reward=attempt.terms.untouched_reward,
-        scrubbed=attempt.wire.secret_scrubbed,
     )
     await _seal(attempt, host, verdict)
     return verdict
@@ -44,35 +43,40 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
         host=host,
         wire=attempt.wire.facts(enforced=attempt.enforced),
         model_asked=spec.model.id,
-        effort_declared=spec.effort.word is not None,
+        effort_declared=spec.effort.word is not None or spec.budget.requests == 0,
         isolation_asked=spec.sandbox.isolation,
         answers_declared=spec.workspace.answers is not None,
+        model_expected=spec.budget.requests != 0,
     )
 
 
 async def _seal(attempt: Attempt, host: HostFacts, verdict: Verdict) -> None:
-    attempt.publish(HostReported(host=host), AssertedBy.HOST)
+    """What of it a former broker put on record already is not said again."""
+    told, book = attempt.told_before, attempt.book
+    if "host event" not in told:
+        attempt.publish(HostReported(host=host), AssertedBy.HOST)
     claim = attempt.story.claim
-    if claim is not None:
-        await attempt.book.append(
-            ClaimRecorded, asserted_by=AssertedBy.SANDBOX, claim_sha256=digest(claim)
+    if claim is not None and "claim" not in told:
+        await book.append(ClaimRecorded, asserted_by=AssertedBy.SANDBOX, claim_sha256=digest(claim))
+    if "host" not in told:
+        await book.append(HostRecorded, asserted_by=AssertedBy.HOST, host=host)
+    if not book.closed:
+        await book.close(
+            reason=verdict.outcome.reason,
+            detail=verdict.outcome.detail,
+            flags=tuple(verdict.outcome.flags),
+            grade=verdict.graded.grade,
+            score=verdict.score_text,
+            reward_sha256=verdict.reward_sha256,
         )
-    await attempt.book.append(HostRecorded, asserted_by=AssertedBy.HOST, host=host)
-    await attempt.book.close(
-        reason=verdict.outcome.reason,
-        detail=verdict.outcome.detail,
-        flags=tuple(verdict.outcome.flags),
-        grade=verdict.graded.grade,
-        score=verdict.score_text,
-        reward_sha256=verdict.reward_sha256,
-    )
-    cursor = attempt.publish(
-        RunClosed(
+    if "close event" not in told:
+        closing = RunClosed(
             outcome=verdict.outcome,
             graded=verdict.graded,
             score=verdict.score,
-            head=attempt.book.head,
+            head=book.head,
         )
-    )
+        cursor = attempt.publish(closing)
+        attempt.sealed = True
+        await attempt.ledger.events.flushed(cursor)
     attempt.sealed = True
-    await attempt.ledger.events.flushed(cursor)

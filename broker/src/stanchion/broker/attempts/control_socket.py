@@ -94,6 +94,7 @@ class ControlConnection:
             pass
         finally:
             if self._attempt.tell == self.send:
+                self._attempt.heard()
                 self._attempt.tell = None
                 self._attempt.control_free.set()
             self._writer.close()
@@ -129,6 +130,7 @@ class ControlConnection:
         else:
             await self._resume(message)
         previous = self._attempt.tell
+        self._attempt.heard()
         self._attempt.tell = self.send
         self._attempt.control_free.clear()
         if previous is not None:
@@ -186,6 +188,9 @@ class ControlConnection:
 
     async def _event(self, envelope: _LooseEnvelope) -> None:
         attempt = self._attempt
+        attempt.heard()
+        if attempt.sealed:
+            raise self._refusal("the attempt is closed")
         if envelope.boot != self._boot:
             await attempt.note_security("boot_differs", "an event of another supervisor start")
             raise self._refusal("an event of another supervisor start")
@@ -194,8 +199,8 @@ class ControlConnection:
             lost = f"events {expected} to {envelope.seq - 1} never came"
             attempt.publish(Warned(what="events_missing", detail=lost))
         if envelope.seq >= expected:
-            attempt.story.last_seq = envelope.seq
-            self._waiting.cursor = await attempt.take_from_sandbox(bytes(envelope.event))
+            event = bytes(envelope.event)
+            self._waiting.cursor = await attempt.take_from_sandbox(event, envelope.seq)
         self._waiting.seq = max(envelope.seq, self._waiting.seq)
         self._news.set()
 

@@ -12,6 +12,8 @@ import zlib
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 ENROL_TTL_MS = 60_000
 LEASE_TTL_MS = 900_000
 OVERLAP_MS = 60_000
@@ -68,11 +70,34 @@ class _Held:
     expires_at_ms: int
 
 
+class KeptToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token as it outlives the broker: its digest, and two measures of what it has left."""
+
+    sha256: str
+    left_ms: int
+    until_wall_ms: int
+
+
+class KeptLeases(msgspec.Struct, frozen=True, kw_only=True):
+    """The token state of one attempt as it outlives the broker."""
+
+    boot: str | None = None
+    generation: int = 0
+    revoked: str | None = None
+    forked: bool = False
+    enrol: KeptToken | None = None
+    redeemed: KeptToken | None = None
+    current: KeptToken | None = None
+    previous: KeptToken | None = None
+
+
 class Leases:
     """The token state of one attempt. Times are milliseconds of any one monotonic clock."""
 
     def __init__(self) -> None:
         self._enrol: _Held | None = None
+        self._redeemed: _Held | None = None
+        """The enrol token, until whoever redeemed it has shown that the answer came."""
         self._current: _Held | None = None
         self._previous: _Held | None = None
         self.boot: str | None = None
@@ -93,19 +118,26 @@ class Leases:
         return token
 
     def redeem(self, token: str, boot: str, random: bytes, now_ms: int) -> Grant | LeaseError:
-        """The first lease, for exactly one caller."""
+        """The first lease, for exactly one caller.
+
+        The same start may ask again while the answer may have been lost on its way.
+        """
         if not well_formed(token):
             return LeaseError.MALFORMED
-        if self.boot is not None:
+        if self.boot not in (None, boot) or (self.boot is not None and self._redeemed is None):
             return LeaseError.REDEEMED
         if self.revoked is not None:
             return LeaseError.REVOKED
-        error = _problem(self._enrol, token, now_ms)
+        error = _problem(self._enrol or self._redeemed, token, now_ms)
         if error is not None:
-            return error
-        self._enrol = None
+            return LeaseError.REDEEMED if self.boot is not None else error
+        self._redeemed, self._enrol = self._enrol or self._redeemed, None
         self.boot = boot
         return self._grant(random, now_ms)
+
+    def heard(self) -> None:
+        """Whoever redeemed the enrol token holds the lease: it is not given out again."""
+        self._redeemed = None
 
     def resume(self, token: str, boot: str, random: bytes, now_ms: int) -> Grant | LeaseError:
         """A fresh lease for the same start after a cut, whose last renewal may have been lost.
@@ -123,6 +155,7 @@ class Leases:
         if boot != self.boot:
             return LeaseError.OTHER_BOOT
         self._previous = _Held(held.digest, min(held.expires_at_ms, now_ms + OVERLAP_MS))
+        self.heard()
         return self._grant(random, now_ms)
 
     def renew(self, generation: int, random: bytes, now_ms: int) -> Grant | LeaseError:
@@ -135,6 +168,7 @@ class Leases:
             return LeaseError.STALE_GENERATION
         until = min(self._current.expires_at_ms, now_ms + OVERLAP_MS)
         self._previous = _Held(self._current.digest, until)
+        self.heard()
         return self._grant(random, now_ms)
 
     def check(self, token: str, now_ms: int) -> LeaseError | None:
@@ -160,11 +194,49 @@ class Leases:
         """Of the lease in force, for the receipts."""
         return None if self._current is None else self._current.digest
 
+    def kept(self, now_ms: int, wall_ms: int) -> KeptLeases:
+        """All of it, to be stored; without any token's text."""
+        return KeptLeases(
+            boot=self.boot,
+            generation=self.generation,
+            revoked=self.revoked,
+            forked=self.forked,
+            enrol=_keep(self._enrol, now_ms, wall_ms),
+            redeemed=_keep(self._redeemed, now_ms, wall_ms),
+            current=_keep(self._current, now_ms, wall_ms),
+            previous=_keep(self._previous, now_ms, wall_ms),
+        )
+
+    @classmethod
+    def restored(cls, kept: KeptLeases, now_ms: int, wall_ms: int) -> "Leases":
+        """As it was kept. A jump of the wall clock can only shorten what a token has left."""
+        leases = cls()
+        leases.boot, leases.generation = kept.boot, kept.generation
+        leases.revoked, leases.forked = kept.revoked, kept.forked
+        leases._enrol = _restore(kept.enrol, now_ms, wall_ms)
+        leases._redeemed = _restore(kept.redeemed, now_ms, wall_ms)
+        leases._current = _restore(kept.current, now_ms, wall_ms)
+        leases._previous = _restore(kept.previous, now_ms, wall_ms)
+        return leases
+
     def _grant(self, random: bytes, now_ms: int) -> Grant:
         token = make_token(random)
         self._current = _Held(token_digest(token), now_ms + LEASE_TTL_MS)
         self.generation += 1
         return Grant(token, self.generation, LEASE_TTL_MS)
+
+
+def _keep(held: _Held | None, now_ms: int, wall_ms: int) -> KeptToken | None:
+    if held is None:
+        return None
+    left_ms = held.expires_at_ms - now_ms
+    return KeptToken(sha256=held.digest, left_ms=left_ms, until_wall_ms=wall_ms + left_ms)
+
+
+def _restore(kept: KeptToken | None, now_ms: int, wall_ms: int) -> _Held | None:
+    if kept is None:
+        return None
+    return _Held(kept.sha256, now_ms + min(kept.left_ms, kept.until_wall_ms - wall_ms))
 
 
 def _is_of(held: _Held | None, token: str) -> bool:

@@ -1,4 +1,4 @@
-"""The attempt directory and its two sockets: made fresh, private, removed at the end.
+"""The attempt directory with its launch and two sockets: made fresh, private, removed at the end.
 
 A path that exists already is never reused, and only what was made here is removed.
 """
@@ -16,11 +16,14 @@ from stanchion.broker.attempts.attempt import Attempt
 from stanchion.broker.attempts.control_socket import serve_control
 from stanchion.broker.plane.model_socket import ModelConnection
 from stanchion.broker.tasks import Tasks
+from stanchion.protocol.codec import encode
 from stanchion.protocol.refusal import refuse
 
 MAX_SOCKET_PATH_BYTES = 107
 """sizeof(sun_path) - 1 on Linux, see unix(7)."""
 BACKLOG = 128
+LAUNCH = "launch.json"
+"""What the supervisor reads first; a launcher need not know what canonical bytes are."""
 
 
 def bind_private(path: Path) -> socket.socket:
@@ -68,7 +71,24 @@ class Listeners:
     _servers: list[asyncio.AbstractServer] = field(default_factory=list)
 
     async def open(self, attempt: Attempt, tasks: Tasks) -> None:
-        """Listen on both."""
+        """Leave the frozen launch there, in the bytes that have its digest, and listen on both."""
+        (self.directory / LAUNCH).write_bytes(encode(attempt.terms.launch))
+        await self._listen(attempt, tasks)
+
+    def stands(self) -> bool:
+        """Whether the directory is still there, and still ours."""
+        try:
+            found = self.directory.lstat()
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+    async def reopen(self, attempt: Attempt, tasks: Tasks) -> None:
+        """Listen again where a former broker did; the sockets it left answer nobody."""
+        self._remove_sockets()
+        await self._listen(attempt, tasks)
+
+    async def _listen(self, attempt: Attempt, tasks: Tasks) -> None:
         loop = asyncio.get_running_loop()
         model = bind_private(self.directory / "model.sock")
         self._servers.append(
@@ -87,6 +107,9 @@ class Listeners:
         """Stop listening; the sockets' files go."""
         for server in self._servers:
             server.close()
+        self._remove_sockets()
+
+    def _remove_sockets(self) -> None:
         for name in ("model.sock", "control.sock"):
             with contextlib.suppress(OSError):
                 (self.directory / name).unlink()
@@ -94,6 +117,7 @@ class Listeners:
     def remove_directory(self) -> None:
         """For an attempt that never came to be."""
         self.close()
+        (self.directory / LAUNCH).unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.directory.rmdir()
 

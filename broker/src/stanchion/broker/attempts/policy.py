@@ -3,14 +3,16 @@
 It decides whether the terms may be frozen; it must never fill in a term that is missing.
 """
 
+import msgspec
+
 from stanchion.broker.config import REHEARSAL, Account, Profile
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
-from stanchion.protocol.launch import LaunchSpec, LimitSource
+from stanchion.protocol.launch import Isolation, LaunchSpec, LimitSource
 from stanchion.protocol.refusal import refuse
 
-SERVED = frozenset({Dialect.OPENAI_CHAT})
+SERVED = frozenset({Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES})
 """Dialects that this broker reads on the wire."""
 
 
@@ -32,6 +34,7 @@ def check_launch(order: OpenRun, profiles: dict[str, Profile]) -> tuple[Profile,
     _check_limit(spec, profile)
     _check_effort(spec, profile)
     _check_harness(spec, profile)
+    _check_isolation(spec, profile)
     _check_corrections(spec)
     return profile, account
 
@@ -50,6 +53,8 @@ def _check_protocol(order: OpenRun) -> None:
 
 def _account(spec: LaunchSpec, profile: Profile) -> Account:
     account = profile.accounts.get(spec.model.account)
+    if spec.profile == REHEARSAL and account is not None:
+        account = msgspec.structs.replace(account, api=spec.dialect)
     if account is None:
         raise refuse(
             "account_missing",
@@ -80,6 +85,8 @@ def _account(spec: LaunchSpec, profile: Profile) -> Account:
 
 
 def _check_rehearsal(order: OpenRun) -> None:
+    if order.rehearsal is None and order.spec.budget.requests == 0:
+        return  # nobody is asked, so nobody has to play the model
     if (order.rehearsal is not None) is not (order.spec.profile == REHEARSAL):
         raise refuse(
             "rehearsal_profile",
@@ -149,6 +156,21 @@ def _check_harness(spec: LaunchSpec, profile: Profile) -> None:
             value=f"{spec.harness.name}@{spec.harness.version}",
             rule=f"profile {spec.profile} allows {allowed}",
             remedy="Launch one of these, or change the profile's harnesses",
+        )
+
+
+def _check_isolation(spec: LaunchSpec, profile: Profile) -> None:
+    """A profile that pays says how the agent is kept; the rehearsal has no key to lose."""
+    if spec.profile == REHEARSAL or profile.allow_weak:
+        return
+    if spec.sandbox.isolation is Isolation.NONE and profile.isolation is not Isolation.NONE:
+        raise refuse(
+            "isolation_weak",
+            field="sandbox.isolation",
+            value=spec.sandbox.isolation,
+            rule=f"profile {spec.profile} demands {profile.isolation}",
+            remedy=f"Launch with --sandbox runsc, or set allow_weak = true in "
+            f"[profiles.{spec.profile}]",
         )
 
 

@@ -9,10 +9,15 @@ from stanchion.protocol.events import (
     HarnessEnded,
     HarnessStarted,
     IsolationChecked,
+    Stage,
+    StageChanged,
+    StageState,
     Unknown,
     VerifierEnded,
+    VitalsSampled,
 )
 from stanchion.protocol.evidence import Claim, VerifierRun
+from stanchion.protocol.vitals import Vitals
 
 
 @dataclass(slots=True)
@@ -26,11 +31,20 @@ class SandboxStory:
     harness_started: bool = False
     harness_ended: bool = False
     claim: Claim | None = None
+    stage: Stage | None = None
+    """The last one told of; those of the host are told here too."""
+    stage_state: StageState | None = None
+    vitals: Vitals | None = None
+    vitals_at_ms: int | None = None
     _verifier: VerifierRun | None = None
 
-    def tell(self, event: Event | Unknown) -> None:
-        """Take one event, in order."""
+    def tell(self, event: Event | Unknown, *, at_ms: int | None = None) -> None:
+        """Take one event, in order; `at_ms` is the broker's clock when it came."""
         match event:
+            case StageChanged():
+                self.stage, self.stage_state = event.stage, event.state
+            case VitalsSampled():
+                self.vitals, self.vitals_at_ms = event.vitals, at_ms
             case IsolationChecked():
                 self.isolation, self.checks = event.mode, event.checks
             case ConfigWritten():

@@ -3,11 +3,8 @@
 import hashlib
 from dataclasses import dataclass
 
-import msgspec
-
 from stanchion.protocol.evidence import Evidence, VerifierRun
 from stanchion.protocol.outcome import (
-    Flag,
     Graded,
     Outcome,
     Score,
@@ -32,14 +29,10 @@ class Verdict:
         return None if self.score.value is None else repr(self.score.value)
 
 
-def decide(
-    evidence: Evidence, verifier: VerifierRun | None, *, untouched_reward: str, scrubbed: bool
-) -> Verdict:
+def decide(evidence: Evidence, verifier: VerifierRun | None, *, untouched_reward: str) -> Verdict:
     """The verdict."""
     outcome = classify(evidence)
-    if scrubbed and Flag.SECRET_SCRUBBED not in outcome.flags:
-        outcome = msgspec.structs.replace(outcome, flags=(*outcome.flags, Flag.SECRET_SCRUBBED))
-    graded = read_reward(verifier)
+    graded = read_reward(verifier, untouched_reward=float(untouched_reward))
     reward = None if verifier is None else verifier.reward_text
     return Verdict(
         outcome=outcome,

@@ -30,6 +30,10 @@ class WireFold:
     secret_scrubbed: bool = False
     last: Answered | None = None
     first_completed_at_ms: int | None = None
+    held_ms: int = 0
+    """Time that the pacer held requests, over all of them that ended."""
+    gave_up: bool = False
+    budget_spent: str | None = None
     _usages: list[Usage | None] = field(default_factory=list)
     _reasoning: list[bool | None] = field(default_factory=list)
 
@@ -49,9 +53,19 @@ class WireFold:
         """A request is on record and leaves."""
         self.exchanges += 1
 
-    def ended(self, answered: Answered, *, at_ms: int, scrubbed: bool) -> None:
+    def ended(
+        self,
+        answered: Answered,
+        *,
+        at_ms: int,
+        scrubbed: bool,
+        held_ms: int = 0,
+        gave_up: bool = False,
+    ) -> None:
         """An exchange ended."""
         self.last = answered
+        self.held_ms += held_ms
+        self.gave_up = self.gave_up or gave_up
         self.secret_scrubbed = self.secret_scrubbed or scrubbed
         if answered.model_served is not None and answered.model_served not in self.models_served:
             self.models_served.append(answered.model_served)
@@ -61,7 +75,8 @@ class WireFold:
             self.completed += 1
             if self.first_completed_at_ms is None:
                 self.first_completed_at_ms = at_ms
-        if answered.status is not None and answered.status < 300:
+        lost = answered.result is ExchangeResult.INTERRUPTED
+        if lost or (answered.status is not None and answered.status < 300):
             self._usages.append(answered.usage)
             self._reasoning.append(answered.reasoning_present)
 
@@ -89,11 +104,16 @@ class WireFold:
             mismatch=self.mismatch,
             enforced=enforced,
             provider_refused=_refused(last),
+            gave_up=self.gave_up,
+            held_ms=self.held_ms,
+            budget_spent=self.budget_spent,
             models_served=tuple(self.models_served),
+            secret_scrubbed=self.secret_scrubbed,
         )
 
 
 def _refused(last: Answered | None) -> ErrorClass | None:
-    if last is None or last.result is not ExchangeResult.PROVIDER_ERROR:
+    refusing = {ExchangeResult.PROVIDER_ERROR, ExchangeResult.NOT_SENT}
+    if last is None or last.result not in refusing:
         return None
     return last.error_class if last.error_class in REFUSALS else None

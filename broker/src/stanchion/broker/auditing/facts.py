@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from stanchion.broker.receipts.bundle import Verified
-from stanchion.protocol.exchange import Asked, ExchangeResult
+from stanchion.protocol.exchange import Answered, Asked, ExchangeResult, Finish
 from stanchion.protocol.receipt import (
     Denied,
     ExchangeEnd,
@@ -40,6 +40,31 @@ class Along(msgspec.Struct, frozen=True, kw_only=True):
     """Each distinct value, in order of first sight; the broker's word."""
 
 
+class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
+    """Completed responses to main requests, by whether there was any reasoning in them."""
+
+    present: int
+    absent: int
+    unknown: int
+
+
+class Lengths(msgspec.Struct, frozen=True, kw_only=True):
+    """How main requests ended, as far as their token limit goes."""
+
+    stops: int
+    """Responses that were cut at their limit."""
+    unknown: int
+    """Completed responses that named no reason, and requests without an end on record."""
+
+
+class Differing(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that was not as launched."""
+
+    field: str
+    declared: str | None
+    observed: str | None
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reader wants to know of one attempt, or a requirement can ask for."""
 
@@ -62,6 +87,22 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     completed: int
     denied: int
     mismatches: int
+    interrupted: int = 0
+    """Requests that were under way when their broker went away."""
+    sendings: int = 0
+    """How often requests left, each try counted."""
+    held_ms: int = 0
+    """Time that the broker held requests back, over all of them."""
+    gave_up: int = 0
+    """Requests that the broker stopped trying."""
+    profile: str = ""
+    policy: str = ""
+    account_key: str | None = None
+    """Fingerprint of the key that paid, as this broker makes it; None without a key."""
+    reasoning: Reasoning | None = None
+    lengths: Lengths | None = None
+    differing: tuple[Differing, ...] = ()
+    """The mismatches, in order."""
 
 
 def main_requests(bundle: Verified) -> list[ExchangeStart]:
@@ -86,6 +127,7 @@ def gather(bundle: Verified) -> Facts:
     spec, records, closing = bundle.opening.launch.spec, bundle.records, bundle.closing
     all_starts, main = starts(bundle), main_requests(bundle)
     sent = [start.sent for start in main]
+    ends = [record for record in records if isinstance(record, ExchangeEnd)]
     ran = next((record for record in records if isinstance(record, RunStarted)), None)
     limit = spec.limits.output_tokens
     return Facts(
@@ -116,12 +158,51 @@ def gather(bundle: Verified) -> Facts:
         requests=len(main),
         side_requests=len(all_starts) - len(main),
         corrected=sum(bool(start.corrections) for start in all_starts),
-        completed=sum(
-            isinstance(record, ExchangeEnd) and record.answered.result is ExchangeResult.COMPLETED
-            for record in records
-        ),
+        completed=sum(end.answered.result is ExchangeResult.COMPLETED for end in ends),
         denied=sum(isinstance(record, Denied) for record in records),
         mismatches=sum(isinstance(record, Mismatched) for record in records),
+        interrupted=sum(end.answered.result is ExchangeResult.INTERRUPTED for end in ends),
+        sendings=sum(end.tries for end in ends),
+        held_ms=sum(end.held_ms for end in ends),
+        gave_up=sum(end.gave_up is not None for end in ends),
+        profile=spec.profile,
+        policy=bundle.opening.launch.policy.value,
+        account_key=bundle.opening.launch.account.fingerprint,
+        reasoning=_reasoning(_completed(main, ends)),
+        lengths=_lengths(main, ends),
+        differing=tuple(
+            Differing(
+                field=record.mismatch.field,
+                declared=record.mismatch.declared,
+                observed=record.mismatch.observed,
+            )
+            for record in records
+            if isinstance(record, Mismatched)
+        ),
+    )
+
+
+def _completed(main: list[ExchangeStart], ends: list[ExchangeEnd]) -> list[Answered]:
+    numbers = {start.exchange for start in main}
+    return [
+        end.answered
+        for end in ends
+        if end.exchange in numbers and end.answered.result is ExchangeResult.COMPLETED
+    ]
+
+
+def _reasoning(completed: list[Answered]) -> Reasoning:
+    seen = Counter(answered.reasoning_present for answered in completed)
+    return Reasoning(present=seen[True], absent=seen[False], unknown=seen[None])
+
+
+def _lengths(main: list[ExchangeStart], ends: list[ExchangeEnd]) -> Lengths:
+    ended = {end.exchange for end in ends}
+    finishes = [answered.finish for answered in _completed(main, ends)]
+    return Lengths(
+        stops=sum(finish is Finish.LENGTH for finish in finishes),
+        unknown=sum(finish in {None, Finish.UNKNOWN} for finish in finishes)
+        + sum(start.exchange not in ended for start in main),
     )
 
 

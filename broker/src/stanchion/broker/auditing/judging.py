@@ -66,6 +66,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     requirements: tuple[Checked, ...] = ()
     proven: tuple[str, ...] = ()
     not_proven: tuple[str, ...] = ()
+    job: str | None = None
+    """Set where the report is on a job's list of attempts and not on an attempt."""
 
 
 def broken(path: str, fault: Broken) -> Report:
@@ -125,7 +127,7 @@ def judge(
         facts=facts,
         requirements=checked,
         proven=_proven(bundle, signer, facts) if verdict is not Verdict.TAMPERED else (),
-        not_proven=tuple(_not_proven(bundle, signer)),
+        not_proven=tuple(_not_proven(bundle, signer, facts)),
     )
 
 
@@ -166,7 +168,7 @@ def _proven(bundle: Verified, signer: Signer, facts: Facts) -> tuple[str, ...]:
     )
 
 
-def _not_proven(bundle: Verified, signer: Signer) -> Iterable[str]:
+def _not_proven(bundle: Verified, signer: Signer, facts: Facts) -> Iterable[str]:
     if bundle.closing is None:
         yield "that nothing followed the last record, or that no record was changed before it"
     if not signer.trusted:
@@ -174,6 +176,8 @@ def _not_proven(bundle: Verified, signer: Signer) -> Iterable[str]:
     if bundle.unended:
         numbers = ", ".join(map(str, bundle.unended))
         yield f"how exchange {numbers} ended: there is a start and no end"
+    if facts.interrupted:
+        yield "how the answers of interrupted requests went on, and what they cost"
     yield "that the broker told the truth when it wrote this"
     yield "that no other route to the provider existed"
     yield "what the sandbox says of itself: the written configuration and its isolation"

@@ -14,6 +14,7 @@ from stanchion.broker.receipts.bundle import Verified
 
 BUNDLE_NAME = "receipts.bundle"
 RESULT_NAME = "result.json"
+JOB_NAME = "job.receipts"
 
 
 class PathError(ValueError):
@@ -52,8 +53,9 @@ class Result(msgspec.Struct, frozen=True):
 def find(path: Path) -> list[Found]:
     """Every attempt below a path, in order of name."""
     try:
-        if path.is_file():
+        if path.is_file() and path.name != JOB_NAME:
             return [Found(path, path.read_bytes(), None)]
+        path = path.parent if path.is_file() else path
         found = [_attempt(directory) for directory in _attempts(path)]
     except OSError as error:
         raise PathError(f"{error.filename}: cannot be read ({error.strerror})") from error
@@ -63,6 +65,12 @@ def find(path: Path) -> list[Found]:
             f"directory"
         )
     return found
+
+
+def find_job(path: Path) -> Path | None:
+    """The job's own receipts, where the path is its folder or this file."""
+    file = path if path.name == JOB_NAME else path / JOB_NAME
+    return file if file.is_file() else None
 
 
 def contradiction(bundle: Verified, result: Result | None) -> str | None:

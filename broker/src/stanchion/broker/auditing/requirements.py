@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from stanchion.broker.auditing.facts import Along, Facts
-from stanchion.protocol.launch import Isolation
+from stanchion.protocol.launch import Isolation, Policy
 from stanchion.protocol.outcome import EndReason
 
 
@@ -43,8 +43,8 @@ def parse_requirement(text: str) -> Requirement:
         raise RequirementError(f"--require {text!r}: write it as KEY=VALUE, as in effort=max")
     if key not in _CHECKS:
         raise RequirementError(f"--require {text!r}: the keys are {', '.join(sorted(_CHECKS))}")
-    if key == "output_limit" and not (value.isascii() and value.isdecimal()):
-        raise RequirementError(f"--require {text!r}: output_limit is a whole number of tokens")
+    if key in _NUMBERS and not (value.isascii() and value.isdecimal()):
+        raise RequirementError(f"--require {text!r}: {key} is a whole number of {_NUMBERS[key]}")
     words = _WORDS.get(key)
     if words is not None and value not in words:
         raise RequirementError(f"--require {text!r}: {key} is one of {', '.join(words)}")
@@ -90,6 +90,34 @@ def _outcome(facts: Facts, value: str) -> str | None:
     return None if value == facts.outcome else f"it ended {facts.outcome or 'without a close'}"
 
 
+def _reasoning(facts: Facts, value: str) -> str | None:
+    """`present`: some response had any; `absent`: it is known of all that they had none."""
+    seen = facts.reasoning
+    if seen is None or not (seen.present or seen.absent or seen.unknown):
+        return "no main request was answered"
+    if value == "present":
+        if seen.present:
+            return None
+        return f"none was seen in {seen.absent} responses, unknown for {seen.unknown}"
+    if seen.present or seen.unknown:
+        return f"{seen.present} responses had some, unknown for {seen.unknown}"
+    return None
+
+
+def _length_stops(facts: Facts, value: str) -> str | None:
+    """At most so many, and none unknown."""
+    seen = facts.lengths
+    if seen is None or not facts.requests:
+        return "no main request was sent"
+    if seen.stops > int(value):
+        return f"{seen.stops} responses were cut at their limit"
+    return f"the end of {seen.unknown} requests is unknown" if seen.unknown else None
+
+
+def _equals(found: str, value: str) -> str | None:
+    return None if value == found else f"it was {found}"
+
+
 _CHECKS: dict[str, Callable[[Facts, str], str | None]] = {
     "effort": lambda facts, value: _on_the_wire(facts.effort, (value,)),
     "output_limit": lambda facts, value: _on_the_wire(facts.output_limit, (int(value),)),
@@ -97,8 +125,15 @@ _CHECKS: dict[str, Callable[[Facts, str], str | None]] = {
     "isolation": _isolation,
     "harness": _harness,
     "outcome": _outcome,
+    "reasoning": _reasoning,
+    "length_stops": _length_stops,
+    "policy": lambda facts, value: _equals(facts.policy, value),
+    "profile": lambda facts, value: _equals(facts.profile, value),
 }
+_NUMBERS = {"output_limit": "tokens", "length_stops": "responses"}
 _WORDS = {
     "isolation": tuple(mode.value for mode in Isolation),
     "outcome": tuple(reason.value for reason in EndReason),
+    "policy": tuple(policy.value for policy in Policy),
+    "reasoning": ("present", "absent"),
 }

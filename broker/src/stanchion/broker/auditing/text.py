@@ -39,7 +39,8 @@ def _block(report: Report) -> Iterable[Text]:
         yield Text(f"  why           {_plain(report.why)}")
     if report.signer is not None:
         trust = "trusted" if report.signer.trusted else "not trusted"
-        yield Text(f"  run           {report.run} attempt {report.attempt}")
+        whose = f"run           {report.run} attempt {report.attempt}"
+        yield Text(f"  {whose if report.job is None else f'job           {report.job}'}")
         yield Text(f"  key           {report.signer.fingerprint} ({trust})")
     if report.facts is not None:
         yield from _facts(report, report.facts)
@@ -52,12 +53,26 @@ def _block(report: Report) -> Iterable[Text]:
 
 def _facts(report: Report, facts: Facts) -> Iterable[Text]:
     unended = len(report.unended or ())
+    cut = f"{facts.interrupted} interrupted, " if facts.interrupted else ""
     yield Text(
         f"  records       {report.records}, exchanges {report.exchanges}: "
-        f"{facts.completed} completed, {unended} without an end; "
+        f"{facts.completed} completed, {cut}{unended} without an end; "
         f"{facts.side_requests} side requests, {facts.corrected} corrected, "
         f"{facts.denied} denied, {facts.mismatches} mismatches"
     )
+    if facts.held_ms or facts.gave_up:
+        yield Text(
+            f"  paced         {facts.sendings} sendings, held {facts.held_ms / 1000:.1f} s, "
+            f"{facts.gave_up} given up"
+        )
+    if facts.reasoning is not None and facts.lengths is not None:
+        seen, lengths = facts.reasoning, facts.lengths
+        answered = seen.present + seen.absent + seen.unknown
+        unknown = f", unknown {lengths.unknown}" if lengths.unknown else ""
+        yield Text(
+            f"  responses     reasoning in {seen.present} of {answered}, "
+            f"length stops {lengths.stops}{unknown}"
+        )
     yield Text(f"  harness       {_plain(facts.harness)}")
     yield Text(f"  isolation     {_plain(', '.join(facts.isolation) or 'not reported')}")
     score = "withheld" if facts.score is None else facts.score

@@ -6,22 +6,27 @@ constant error bodies and the asterisks over an echoed key.
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+import socket
+import ssl
+from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
 
 from stanchion.broker.attempts.wire_check import first_difference, side_request
-from stanchion.broker.clock import mono_ms
+from stanchion.broker.clock import mono_ms, wall_ms
+from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC_MESSAGES
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.dialects.openai_chat import READER as OPENAI_CHAT
 from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
 from stanchion.broker.plane.json_gate import BodyError, read_object
+from stanchion.broker.plane.masking import Masking
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
+from stanchion.broker.plane.pacing.retry_after import asked_ms, capped
 from stanchion.broker.plane.relay import Flow, Limits, Relayed, RelayEnd, relay
 from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
+from stanchion.broker.plane.sending import Answer, Pacing, Sending, Sendings
 from stanchion.broker.plane.upstream import (
     Ending,
     ResponseHead,
@@ -39,14 +44,15 @@ HEAD_WAIT_S = 300.0
 MAX_ERROR_BYTES = 64 * 1024
 ERROR_BODY_WAIT_S = 30.0
 
-READERS: dict[Dialect, DialectReader] = {Dialect.OPENAI_CHAT: OPENAI_CHAT}
+READERS: dict[Dialect, DialectReader] = {
+    Dialect.OPENAI_CHAT: OPENAI_CHAT,
+    Dialect.ANTHROPIC_MESSAGES: ANTHROPIC_MESSAGES,
+}
 
 
-class Desk(Protocol):
+class Desk(Pacing, Protocol):
     """What an exchange needs of its attempt."""
 
-    revoked: "asyncio.Future[None]"
-    """Done when the lease has ended."""
     flows: set[Flow]
 
     @property
@@ -74,22 +80,19 @@ class Desk(Protocol):
     async def note_mismatch(self, asked: Asked, mismatch: Mismatch) -> None:
         """Put a difference on record; under enforce, order the stop."""
 
+    async def admit(self, number: int, asked: Asked) -> bool:
+        """Whether the budget has room for it; if not, the stop is ordered."""
+
     async def note_start(self, number: int, asked: Asked, request: ModelRequest) -> None:
         """Put the start on record, durably; LedgerError = it is not."""
 
     def note_alive(self, number: int) -> None:
         """The stream carried semantic events."""
 
-    async def note_end(self, number: int, answered: Answered, *, scrubbed: bool) -> None:
+    async def note_end(
+        self, number: int, answered: Answered, *, scrubbed: bool, sendings: Sendings
+    ) -> None:
         """Put the end on record, durably."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What came back, and how to hand over what is left of it."""
-
-    answered: Answered
-    deliver: Callable[[], None]
 
 
 async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> None:
@@ -98,6 +101,9 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
         _refuse(desk, down, 403, "forbidden")
         return
     dialect, _ = UPSTREAM[request.route]
+    if dialect is not desk.spec.dialect:
+        _refuse(desk, down, 404, "not_found")
+        return
     try:
         asked = READERS[dialect].read_request(read_object(request.body), request.body)
     except BodyError:
@@ -111,6 +117,9 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
         if desk.enforced:
             down.reply(403, constant_reply("mismatch"))
             return
+    if not await desk.admit(number, asked):
+        _refuse(desk, down, 403, "budget_spent")
+        return
     try:
         await desk.note_start(number, asked, request)
     except LedgerError:
@@ -135,29 +144,50 @@ class _Exchange:
         self._down = down
         self._number = number
         self._asked = asked
-        self._key = desk.target.key
+        self._masking = Masking(desk.target.key)
+        self._sending = Sending(
+            desk,
+            desk.target.turns,
+            down,
+            number=number,
+            body_sha256=asked.body_sha256,
+            waits=desk.spec.waits,
+        )
         self._started_ms = mono_ms()
+        """Of the last sending, as are the next two."""
         self._first_byte_ms: int | None = None
         self._request_id: str | None = None
-        self._scrubbed = False
+        self._certificate: str | None = None
 
     async def run(self) -> None:
         """Send, answer, record, deliver."""
         try:
-            answer = await self._forward()
-        except (OSError, TimeoutError):
-            answer = self._failed(
-                502, "upstream_unreachable", ExchangeResult.UPSTREAM_UNREACHABLE, ErrorClass.CONNECT
+            answer = await self._sending.run(self._send)
+            await self._desk.note_end(
+                self._number,
+                self._complete(answer.answered),
+                scrubbed=self._masking.hit,
+                sendings=self._sending.story(answer),
             )
-        answered = self._complete(answer.answered)
-        try:
-            await self._desk.note_end(self._number, answered, scrubbed=self._scrubbed)
         except LedgerError:
             self._down.abort()
             return
         answer.deliver()
 
-    async def _forward(self) -> _Answer:
+    async def _send(self) -> Answer:
+        """Once."""
+        self._started_ms = mono_ms()
+        self._first_byte_ms = self._request_id = self._certificate = None
+        try:
+            return await self._forward()
+        except (OSError, TimeoutError) as error:
+            answer = self._unreachable()
+            hopeless = isinstance(error, ssl.SSLCertVerificationError) or (
+                isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
+            )
+            return replace(answer, stands=hopeless or self._down.started)
+
+    async def _forward(self) -> Answer:
         target = self._desk.target
         _, path = UPSTREAM[self._request.route]
         body = self._request.body
@@ -168,20 +198,23 @@ class _Exchange:
                 return head
             self._first_byte_ms = mono_ms() - self._started_ms
             self._request_id = head.get("x-request-id") or head.get("request-id")
+            self._certificate = up.certificate_sha256
             return await self._answer(up, head)
 
-    async def _await_head(self, up: Upstream) -> "ResponseHead | _Answer":
+    async def _await_head(self, up: Upstream) -> "ResponseHead | Answer":
         gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._down.watch(
             on_gone=lambda: None if gone.done() else gone.set_result(None),
             on_pause=up.pause,
             on_resume=up.resume,
         )
-        await _first_of(HEAD_WAIT_S, up.head, self._desk.revoked, gone)
+        # A model may think for as long as its harness listens; less would ask and pay again.
+        head_wait_s = max(HEAD_WAIT_S, self._desk.spec.waits.header_wait_s)
+        await _first_of(head_wait_s, up.head, self._desk.revoked, gone)
         if gone.done() and not up.head.done():
             await _first_of(Limits().drain_s, up.head, self._desk.revoked)
         if self._desk.revoked.done():
-            return _Answer(Answered(result=ExchangeResult.REVOKED), self._down.abort)
+            return Answer(Answered(result=ExchangeResult.REVOKED), self._down.abort)
         if not up.head.done():
             return self._no_head(client_gone=gone.done())
         head = up.head.result()
@@ -192,22 +225,23 @@ class _Exchange:
                 ExchangeResult.UNREADABLE,
                 ErrorClass.UPSTREAM_PROTOCOL,
             )
-        if isinstance(head, Ending):
-            return self._failed(
-                502, "upstream_unreachable", ExchangeResult.UPSTREAM_UNREACHABLE, ErrorClass.CONNECT
-            )
-        return head
+        return self._unreachable() if isinstance(head, Ending) else head
 
-    def _no_head(self, *, client_gone: bool) -> _Answer:
+    def _unreachable(self) -> Answer:
+        return self._failed(
+            502, "upstream_unreachable", ExchangeResult.UPSTREAM_UNREACHABLE, ErrorClass.CONNECT
+        )
+
+    def _no_head(self, *, client_gone: bool) -> Answer:
         if client_gone:
             why = "the client left before the provider began to answer"
             answered = Answered(result=ExchangeResult.CLIENT_GONE, usage_why=why)
-            return _Answer(answered, self._down.abort)
+            return Answer(answered, self._down.abort)
         return self._failed(
             504, "upstream_timeout", ExchangeResult.TRUNCATED, ErrorClass.UPSTREAM_PROTOCOL
         )
 
-    async def _answer(self, up: Upstream, head: ResponseHead) -> _Answer:
+    async def _answer(self, up: Upstream, head: ResponseHead) -> Answer:
         encoding = (head.get("content-encoding") or "identity").strip().lower()
         if head.status < 200 or 300 <= head.status < 400:
             return self._refused_answer(head, "upstream_redirect", f"status {head.status}")
@@ -219,17 +253,20 @@ class _Exchange:
             status=head.status,
             form=form,
             output_limit=self._asked.output_limit,
+            mask=self._masking.text,
         )
         if head.status >= 300:
             return await self._error_answer(up, head, reader)
         length = head.length if form is not Form.EVENTS else None
-        self._down.begin(head.status, self._returned(head), length)
+        self._sending.accepted()
+        self._down.begin(head.status, self._masking.headers(returned_headers(head.headers)), length)
         flow = relay(
             up,
             self._down,
             reader,
             limits=Limits(),
             on_alive=lambda: self._desk.note_alive(self._number),
+            scrub=self._masking.new_body(),
         )
         self._desk.flows.add(flow)
         try:
@@ -238,12 +275,13 @@ class _Exchange:
             self._desk.flows.discard(flow)
         return self._relayed_answer(reader, relayed)
 
-    def _relayed_answer(self, reader: ResponseReader, relayed: Relayed) -> _Answer:
+    def _relayed_answer(self, reader: ResponseReader, relayed: Relayed) -> Answer:
         whole = relayed.end in {RelayEnd.COMPLETE, RelayEnd.TERMINAL}
-        answered = reader.answered(complete=whole, client_gone=relayed.end is RelayEnd.CLIENT_GONE)
+        gone = relayed.end is RelayEnd.CLIENT_GONE
+        answered = self._masking.digested(reader.answered(complete=whole, client_gone=gone))
         if relayed.end is RelayEnd.REVOKED:
             revoked = msgspec.structs.replace(answered, result=ExchangeResult.REVOKED)
-            return _Answer(revoked, self._down.abort)
+            return Answer(revoked, self._down.abort)
         if relayed.end is RelayEnd.IDLE and answered.error_words is None:
             words = "no semantic event for the idle limit"
             answered = msgspec.structs.replace(answered, error_words=words)
@@ -255,25 +293,29 @@ class _Exchange:
             else:
                 self._down.abort()
 
-        return _Answer(answered, deliver)
+        return Answer(answered, deliver)
 
     async def _error_answer(
         self, up: Upstream, head: ResponseHead, reader: ResponseReader
-    ) -> _Answer:
+    ) -> Answer:
         body, whole = await _collect(up, self._desk.revoked)
         if self._desk.revoked.done():
             answered = Answered(result=ExchangeResult.REVOKED, status=head.status)
-            return _Answer(answered, self._down.abort)
-        reader.saw(body)
-        answered = reader.answered(complete=whole, client_gone=self._down.gone)
+            return Answer(answered, self._down.abort)
+        shown = self._masking.whole(body)
+        reader.saw(shown)
+        gone = self._down.gone
+        answered = self._masking.digested(reader.answered(complete=whole, client_gone=gone))
+        asked = asked_ms(head.headers, wall_ms=wall_ms())
         if not whole:
             reply = constant_reply("upstream_error_too_large")
-            return _Answer(answered, lambda: self._down.reply(502, reply))
-        shown = self._mask(body)
-        headers = self._returned(head)
-        return _Answer(answered, lambda: self._down.reply(head.status, shown, headers))
+            return Answer(answered, lambda: self._down.reply(502, reply), asked)
+        headers, sent = capped(
+            self._masking.headers(returned_headers(head.headers)), status=head.status, asked=asked
+        )
+        return Answer(answered, lambda: self._down.reply(head.status, shown, headers), asked, sent)
 
-    def _refused_answer(self, head: ResponseHead, word: str, words: str) -> _Answer:
+    def _refused_answer(self, head: ResponseHead, word: str, words: str) -> Answer:
         answered = Answered(
             result=ExchangeResult.UNREADABLE,
             status=head.status,
@@ -281,46 +323,26 @@ class _Exchange:
             error_words=words,
             usage_why="the answer was refused unread",
         )
-        return _Answer(answered, lambda: self._down.reply(502, constant_reply(word)))
+        return Answer(answered, lambda: self._down.reply(502, constant_reply(word)))
 
     def _failed(
         self, status: int, word: str, result: ExchangeResult, error_class: ErrorClass
-    ) -> _Answer:
+    ) -> Answer:
         answered = Answered(
             result=result, error_class=error_class, usage_why="no answer came from the provider"
         )
         if self._down.started:
-            return _Answer(answered, self._down.abort)
-        return _Answer(answered, lambda: self._down.reply(status, constant_reply(word)))
-
-    def _returned(self, head: ResponseHead) -> list[tuple[str, str]]:
-        kept = returned_headers(head.headers)
-        if self._key is None:
-            return kept
-        masked = [(name, self._key.mask_text(value)) for name, value in kept]
-        self._scrubbed = self._scrubbed or masked != kept
-        return masked
-
-    def _mask(self, body: bytes) -> bytes:
-        masked = body if self._key is None else self._key.mask(body)
-        self._scrubbed = self._scrubbed or masked != body
-        return masked
-
-    def _masked_word(self, text: str | None) -> str | None:
-        if text is None or self._key is None:
-            return text
-        masked = self._key.mask_text(text)
-        self._scrubbed = self._scrubbed or masked != text
-        return masked
+            return Answer(answered, self._down.abort)
+        return Answer(answered, lambda: self._down.reply(status, constant_reply(word)))
 
     def _complete(self, answered: Answered) -> Answered:
-        """With its times, and with every word of the provider masked."""
+        """With its times, and who it was that answered."""
+        target, secure = self._desk.target, self._certificate is not None
         return msgspec.structs.replace(
             answered,
-            error_words=self._masked_word(answered.error_words),
-            finish_raw=self._masked_word(answered.finish_raw),
-            model_served=self._masked_word(answered.model_served),
-            provider_request_id=self._masked_word(self._request_id),
+            provider_request_id=self._request_id and self._masking.text(self._request_id),
+            tls_server_name=target.host if secure else None,
+            tls_certificate_sha256=self._certificate,
             first_byte_ms=self._first_byte_ms,
             duration_ms=mono_ms() - self._started_ms,
         )

@@ -23,6 +23,8 @@ _LENGTH = re.compile(r"[0-9]{1,19}\Z")
 FORWARDED = frozenset(
     {
         "accept",
+        "anthropic-beta",
+        "anthropic-version",
         "content-type",
         "openai-beta",
         "user-agent",
@@ -51,29 +53,47 @@ RETURNED = frozenset(
         "x-should-retry",
     }
 )
-"""Response headers that reach the harness, with those of RETURNED_PREFIX. No cookies, no
+"""Response headers that reach the harness, with those of RETURNED_PREFIXES. No cookies, no
 locations, nothing that changes the framing."""
 
-RETURNED_PREFIX = "x-ratelimit-"
+RETURNED_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")
 
 
 class Route(Enum):
     """Everything the model socket answers."""
 
     CHAT = "openai_chat.completions"
+    MESSAGES = "anthropic_messages.create"
+    MESSAGES_BETA = "anthropic_messages.create_beta"
     PROBE = "local.probe"
     MODELS = "local.models"
+    COUNT_TOKENS = "local.count_tokens"
 
 
 ROUTES: dict[tuple[str, str], Route] = {
     ("POST", "/v1/chat/completions"): Route.CHAT,
+    ("POST", "/v1/messages"): Route.MESSAGES,
+    ("POST", "/v1/messages?beta=true"): Route.MESSAGES_BETA,
     ("GET", "/"): Route.PROBE,
     ("HEAD", "/"): Route.PROBE,
     ("GET", "/v1/models"): Route.MODELS,
+    ("POST", "/v1/messages/count_tokens"): Route.COUNT_TOKENS,
+    ("POST", "/v1/messages/count_tokens?beta=true"): Route.COUNT_TOKENS,
 }
+"""The query belongs to the target: Claude Code and Anthropic's SDKs send `beta=true` or none."""
+
+LOCAL = {
+    Route.PROBE: 200,
+    Route.MODELS: 200,
+    Route.COUNT_TOKENS: 404,
+}
+"""Routes that are answered here and never sent, recorded or counted, and the status of the answer.
+A count of tokens would be a guess of ours; harnesses make their own where there is none."""
 
 UPSTREAM: dict[Route, tuple[Dialect, str]] = {
     Route.CHAT: (Dialect.OPENAI_CHAT, "/chat/completions"),
+    Route.MESSAGES: (Dialect.ANTHROPIC_MESSAGES, "/v1/messages"),
+    Route.MESSAGES_BETA: (Dialect.ANTHROPIC_MESSAGES, "/v1/messages?beta=true"),
 }
 """The dialect of a route and what follows the account's base URL."""
 
@@ -183,7 +203,7 @@ def returned_headers(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     kept: dict[str, str] = {}
     for name, value in headers:
         lower = name.lower()
-        allowed = lower in RETURNED or lower.startswith(RETURNED_PREFIX)
+        allowed = lower in RETURNED or lower.startswith(RETURNED_PREFIXES)
         if allowed and lower not in kept and all(" " <= letter <= "~" for letter in value):
             kept[lower] = value
     return list(kept.items())

@@ -14,6 +14,7 @@ from typing import Protocol, cast
 import httptools
 
 from stanchion.broker.plane.http_gate import (
+    LOCAL,
     MAX_BODY_BYTES,
     MAX_HEAD_BYTES,
     Accepted,
@@ -173,8 +174,8 @@ class ModelConnection(asyncio.Protocol):
         self._asked = True
         self._cancel_deadline()
         body, self._body = b"".join(self._body), []
-        if accepted.route in {Route.PROBE, Route.MODELS}:
-            self.reply(200, self._attempt.local_answer(accepted.route))
+        if accepted.route in LOCAL:
+            self.reply(LOCAL[accepted.route], self._attempt.local_answer(accepted.route))
             return
         request = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
         self._attempt.start(self._attempt.serve(request, self))

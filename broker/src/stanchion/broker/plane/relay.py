@@ -2,7 +2,8 @@
 
 Bytes leave first and are read after; only those of a possible terminal event, or the last piece of
 a body that is no event stream, are read first and handed back to wait for their receipt. It paces
-reading by writing and bounds every wait. It must never change a byte.
+reading by writing and bounds every wait. It must never change a byte, but for those of a secret
+that its scrub masks before anything else sees them.
 """
 
 import asyncio
@@ -38,6 +39,16 @@ class Tap(Protocol):
     @property
     def by_events(self) -> bool:
         """Whether the body is an event stream."""
+
+
+class Scrub(Protocol):
+    """Who masks a secret."""
+
+    def feed(self, data: bytes) -> bytes:
+        """What may leave now of the bytes so far."""
+
+    def close(self) -> bytes:
+        """What was held back."""
 
 
 class Down(Protocol):
@@ -112,10 +123,12 @@ class Flow:
         *,
         limits: Limits,
         on_alive: Callable[[], None],
+        scrub: Scrub | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._up, self._down, self._tap, self._limits = up, down, tap, limits
         self._on_alive = on_alive
+        self._scrub = scrub
         self._alive_at = float("-inf")
         self._held = bytearray()
         self._holding = False
@@ -131,7 +144,7 @@ class Flow:
         )
         if self._down.gone:
             self._client_gone()
-        self._up.take_body(self._body, self._ended)
+        self._up.take_body(self._received, self._ended)
         try:
             return await self._result
         finally:
@@ -142,9 +155,14 @@ class Flow:
         """The lease ended: cut both sides."""
         self._stop(RelayEnd.REVOKED)
 
-    def _body(self, data: bytes) -> None:
+    def _received(self, data: bytes) -> None:
         if self._result.done():
             return
+        clean = data if self._scrub is None else self._scrub.feed(data)
+        if clean:
+            self._body(clean)
+
+    def _body(self, data: bytes) -> None:
         before = self._tap.semantic_events
         if self._draining:
             self._drain(data)
@@ -216,13 +234,22 @@ class Flow:
         self._timer = self._loop.call_later(delay_s, self._stop, end)
 
     def _stop(self, end: RelayEnd) -> None:
+        rest = b"" if self._scrub is None or self._result.done() else self._scrub.close()
+        if rest:
+            self._body(rest)  # which may end it itself
         if not self._result.done():
             self._timer.cancel()
             self._result.set_result(Relayed(end, bytes(self._held)))
 
 
 def relay(
-    up: Upstream, down: Down, tap: Tap, *, limits: Limits, on_alive: Callable[[], None]
+    up: Upstream,
+    down: Down,
+    tap: Tap,
+    *,
+    limits: Limits,
+    on_alive: Callable[[], None],
+    scrub: Scrub | None = None,
 ) -> Flow:
     """The relay of one response; await its `run`."""
-    return Flow(up, down, tap, limits=limits, on_alive=on_alive)
+    return Flow(up, down, tap, limits=limits, on_alive=on_alive, scrub=scrub)

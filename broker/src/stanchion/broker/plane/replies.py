@@ -1,6 +1,6 @@
 """Every body that the broker itself writes on the model socket: constant, echoing nothing. Pure.
 
-They have the shape of the dialect's error object, so that a harness shows the sentence, and words
+They have the shape of every dialect's error object, so that a harness shows the sentence, and words
 that harnesses do not take for a passing failure (no "rate limit", no "try again").
 """
 
@@ -10,13 +10,18 @@ _SENTENCES = {
     "bad_request": "stanchion: the request is not valid HTTP/1.1 for this socket.",
     "unauthorized": "stanchion: no valid lease.",
     "forbidden": "stanchion: the attempt is being stopped; no further request is served.",
+    "account_tripped": "stanchion: the provider refuses the account; no request is sent under it.",
+    "budget_spent": "stanchion: the attempt's budget is spent.",
+    "held_too_long": "stanchion: the request was held for its turn under the account.",
     "mismatch": "stanchion: the request differs from the declared terms of the attempt.",
+    "not_counted": "stanchion: tokens are not counted here.",
     "not_found": "stanchion: this route is not served.",
     "too_large": "stanchion: the request body is too large.",
     "encoded_body": "stanchion: send the request body without a content encoding.",
     "head_too_large": "stanchion: the request head is too large.",
     "bad_body": "stanchion: the request body is not one strict JSON object.",
     "no_receipt": "stanchion: the request could not be put on record and was not sent.",
+    "provider_awaited": "stanchion: the launcher has not presented its provider again yet.",
     "upstream_unreachable": "stanchion: the provider could not be reached.",
     "upstream_timeout": "stanchion: the provider did not begin to answer in time.",
     "upstream_protocol": "stanchion: the provider's answer was not understood.",
@@ -30,4 +35,13 @@ _SENTENCES = {
 def constant_reply(word: str) -> bytes:
     """The body for a word of the table."""
     error = {"message": _SENTENCES[word], "type": "stanchion_error", "code": f"stanchion_{word}"}
-    return msgspec.json.encode({"error": error})
+    return msgspec.json.encode({"error": error, "type": "error"})
+
+
+def models_reply(model: str) -> bytes:
+    """The one model of an attempt, as both OpenAI and Anthropic list models."""
+    entry = {"id": model, "object": "model", "owned_by": "stanchion", "type": "model"}
+    entry["display_name"] = model
+    return msgspec.json.encode(
+        {"object": "list", "data": [entry], "has_more": False, "first_id": model, "last_id": model}
+    )

@@ -6,6 +6,7 @@ end of the stream. It must never alter a byte.
 """
 
 import hashlib
+from collections.abc import Callable
 from enum import Enum
 
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
@@ -37,13 +38,22 @@ class ResponseReader:
     """The tap of one exchange."""
 
     def __init__(
-        self, reader: DialectReader, *, status: int, form: Form, output_limit: int | None
+        self,
+        reader: DialectReader,
+        *,
+        status: int,
+        form: Form,
+        output_limit: int | None,
+        mask: Callable[[str], str] = str,
     ) -> None:
+        """`mask` is for every word of the provider that is kept, before any is shortened."""
         self._markers = reader.markers
+        self._needs_terminal = reader.stream_needs_terminal
         self._fold = reader.new_fold()
         self._status = status
         self._form = form
         self._output_limit = output_limit
+        self._mask = mask
         self._splitter = SseSplitter()
         self._whole: bytearray | None = bytearray() if form is not Form.EVENTS else None
         self._blind: str | None = None if form is not Form.OTHER else "not JSON, no event stream"
@@ -102,10 +112,10 @@ class ResponseReader:
             result=result,
             status=self._status,
             error_class=self._error_class(result, error),
-            error_words=error.words[:WORDS] if error is not None and error.words else None,
+            error_words=self._kept(None if error is None else error.words),
             finish=told.finish if error is None else Finish.ERROR,
-            finish_raw=told.finish_raw,
-            model_served=told.model,
+            finish_raw=self._kept(told.finish_raw),
+            model_served=self._kept(told.model),
             usage=told.usage,
             usage_why="the client left before usage came"
             if client_gone and told.usage is None
@@ -116,6 +126,9 @@ class ResponseReader:
             body_sha256=self._sha256.hexdigest(),
             body_bytes=self.size_bytes,
         )
+
+    def _kept(self, words: str | None) -> str | None:
+        return self._mask(words)[:WORDS] if words else None
 
     def _collect(self, data: bytes) -> None:
         if self._whole is None or self._blind is not None:
@@ -162,11 +175,17 @@ class ResponseReader:
             return ExchangeResult.CLIENT_GONE
         if error is not None:
             return ExchangeResult.PROVIDER_ERROR
-        if told.finish is not None and (self._form is Form.EVENTS or complete):
+        if told.finish is not None and self._ended(complete=complete):
             return ExchangeResult.COMPLETED
         if self._blind is not None and complete:
             return ExchangeResult.UNREADABLE
         return ExchangeResult.TRUNCATED
+
+    def _ended(self, *, complete: bool) -> bool:
+        """Whether what came is all of it; a stream says so itself."""
+        if self._form is Form.EVENTS:
+            return self._fold.done or not self._needs_terminal
+        return complete
 
     def _error_class(
         self, result: ExchangeResult, error: ProviderError | None

@@ -6,6 +6,9 @@ listed, verifies TLS always, and drops the connection after one response.
 
 import asyncio
 import contextlib
+import errno
+import hashlib
+import ipaddress
 import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -14,6 +17,8 @@ from typing import cast
 
 import httptools
 
+from stanchion.broker.plane.pacing.turns import Turns
+from stanchion.broker.plane.tunnel import open_tunnel
 from stanchion.broker.secrets import Secret
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -40,6 +45,12 @@ class Target:
     """Path of the base URL, without a slash at its end."""
     tls: ssl.SSLContext | None
     key: Secret | None
+    key_header: tuple[str, str] = ("authorization", "Bearer ")
+    """The header that carries the key, and what goes before it there."""
+    turns: Turns = field(default_factory=Turns)
+    """Whose turn it is under the account; one for all that go there."""
+    proxy: tuple[str, int] | None = None
+    """Host and port of the egress proxy; for https only."""
 
 
 @dataclass(slots=True)
@@ -64,16 +75,27 @@ def request_head(
     target: Target, path: str, headers: tuple[tuple[str, str], ...], body_bytes: int
 ) -> bytes:
     """The head of an upstream request: our own framing, the account's key."""
+    length = (("content-length", str(body_bytes)),)
+    return _head(target, f"POST {target.path}{path}", (*length, *_FRAMING, *headers))
+
+
+def question_head(target: Target, path: str, headers: tuple[tuple[str, str], ...]) -> bytes:
+    """The head of a GET without a body, with the account's key."""
+    return _head(target, f"GET {target.path}{path}", (*_FRAMING, *headers))
+
+
+_FRAMING = (("accept-encoding", "identity"), ("connection", "close"))
+
+
+def _head(target: Target, what: str, headers: tuple[tuple[str, str], ...]) -> bytes:
     lines = [
-        f"POST {target.path}{path} HTTP/1.1",
+        f"{what} HTTP/1.1",
         f"host: {target.authority}",
-        f"content-length: {body_bytes}",
-        "accept-encoding: identity",
-        "connection: close",
         *(f"{name}: {value}" for name, value in headers),
     ]
     if target.key is not None:
-        lines.append(f"authorization: Bearer {target.key.reveal()}")
+        name, before = target.key_header
+        lines.append(f"{name}: {before}{target.key.reveal()}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
 
@@ -93,6 +115,12 @@ class Upstream(asyncio.Protocol):
         self._on_end: Callable[[Ending], None] | None = None
         self._ending: Ending | None = None
 
+    @property
+    def peer(self) -> str | None:
+        """The address of the other end; None while there is none."""
+        name = self._transport and self._transport.get_extra_info("peername")
+        return name[0] if isinstance(name, tuple) else None
+
     def send(self, head: bytes, body: bytes) -> None:
         """Write the request."""
         if self._transport is not None and not self._transport.is_closing():
@@ -107,6 +135,13 @@ class Upstream(asyncio.Protocol):
         if self._ending is not None:
             on_end(self._ending)
         self.resume()
+
+    @property
+    def certificate_sha256(self) -> str | None:
+        """Of the provider's certificate; None over plain http."""
+        tls = None if self._transport is None else self._transport.get_extra_info("ssl_object")
+        certificate = None if tls is None else tls.getpeercert(binary_form=True)
+        return None if certificate is None else hashlib.sha256(certificate).hexdigest()
 
     def pause(self) -> None:
         """Stop reading."""
@@ -208,6 +243,8 @@ async def connect(target: Target) -> Upstream:
     """Open the connection; OSError or TimeoutError where that fails."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(CONNECT_TIMEOUT_S):
+        if target.proxy is not None and target.tls is not None:
+            return await _connect_through(target.proxy, target, target.tls)
         _, upstream = await loop.create_connection(
             lambda: Upstream(loop),
             target.host,
@@ -215,7 +252,31 @@ async def connect(target: Target) -> Upstream:
             ssl=target.tls,
             server_hostname=target.host if target.tls is not None else None,
         )
+    peer = upstream.peer
+    if peer is not None and is_link_local(peer):
+        upstream.close()
+        raise OSError(errno.EACCES, f"{target.host} resolves to the link-local address {peer}")
     return upstream
+
+
+async def _connect_through(proxy: tuple[str, int], target: Target, tls: ssl.SSLContext) -> Upstream:
+    loop = asyncio.get_running_loop()
+    tunnel = await open_tunnel(proxy, target.host, target.port)
+    upstream = Upstream(loop)
+    try:
+        secured = await loop.start_tls(tunnel, upstream, tls, server_hostname=target.host)
+    except BaseException:
+        tunnel.abort()
+        raise
+    if secured is None:
+        raise ConnectionResetError("the egress proxy closed the tunnel")
+    upstream.connection_made(secured)  # start_tls does not say it
+    return upstream
+
+
+def is_link_local(address: str) -> bool:
+    """Cloud machines serve credentials on such addresses; no provider lives there."""
+    return ipaddress.ip_address(address.partition("%")[0]).is_link_local
 
 
 @contextlib.asynccontextmanager

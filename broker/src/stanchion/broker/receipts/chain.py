@@ -17,6 +17,7 @@ from stanchion.protocol.receipt import (
     BUNDLE_VERSION,
     ExchangeEnd,
     ExchangeStart,
+    ExchangeTry,
     Header,
     Record,
     RunClose,
@@ -63,6 +64,7 @@ class Chain:
         self.closed = False
         self._started: set[int] = set()
         self._ended: set[int] = set()
+        self._tries: dict[int, int] = {}
 
     @property
     def exchanges(self) -> int:
@@ -81,6 +83,8 @@ class Chain:
             raise ChainError(why)
         if isinstance(record, ExchangeStart):
             self._started.add(record.exchange)
+        elif isinstance(record, ExchangeTry):
+            self._tries[record.exchange] = record.number
         elif isinstance(record, ExchangeEnd):
             self._ended.add(record.exchange)
         self.closed = isinstance(record, RunClose)
@@ -95,7 +99,9 @@ class Chain:
         return None
 
     def _order(self, record: Record) -> str | None:
-        number = record.exchange if isinstance(record, ExchangeStart | ExchangeEnd) else 0
+        kinds = ExchangeStart | ExchangeTry | ExchangeEnd
+        number = record.exchange if isinstance(record, kinds) else 0
+        tried = self._tries.get(number, 0)
         broken = {
             "a record follows the close": self.closed,
             "the terms of the run (run.open) must be the first record, and only that": (
@@ -103,6 +109,16 @@ class Chain:
             ),
             f"exchange {number} starts twice": (
                 isinstance(record, ExchangeStart) and number in self._started
+            ),
+            f"exchange {number} is tried outside of its start and end": (
+                isinstance(record, ExchangeTry)
+                and (number not in self._started or number in self._ended)
+            ),
+            f"exchange {number} has another try than number {tried + 1} next": (
+                isinstance(record, ExchangeTry) and record.number != tried + 1
+            ),
+            f"exchange {number} does not end with its {tried} recorded tries or one more": (
+                isinstance(record, ExchangeEnd) and record.tries not in {tried, tried + 1}
             ),
             f"exchange {number} ends without a start": (
                 isinstance(record, ExchangeEnd) and number not in self._started

@@ -1,8 +1,8 @@
 """All SQL of events.db: rows of the merged event stream, and the epoch of the store.
 
-Commits are not synced one by one: the last moments before a power cut may be lost, and are then
-known to be lost, because the store gets a new epoch unless it was closed well. Receipts never go
-here.
+Commits are not synced one by one. A broker that is killed loses none of them; a machine that stops
+may lose the last moments, which are then known to be lost, because the store gets a new epoch
+unless it was closed well or the machine is still up. Receipts never go here.
 """
 
 import secrets
@@ -11,12 +11,20 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stanchion.broker.receipts.writer import LedgerError
 
 EVENTS_FILE = "events.db"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
+LIFECYCLE = (
+    "run_opened", "stage", "harness_started", "harness_ended", "stopping", "mismatch",
+    "run_closed",
+)  # fmt: skip
+"""Types of the events that tell where an attempt stands."""
+
+_LISTED = ", ".join(f"'{kind}'" for kind in LIFECYCLE)
 _SCHEMA = """
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY, attempt TEXT NOT NULL, at_ms INTEGER NOT NULL,
@@ -27,15 +35,34 @@ CREATE TABLE store (
     id INTEGER PRIMARY KEY CHECK (id = 1), epoch TEXT NOT NULL, closed_well INTEGER NOT NULL
 ) STRICT;
 """
-_INSERT = "INSERT INTO events (seq, attempt, at_ms, asserted_by, event) VALUES (?, ?, ?, ?, ?)"
-_AFTER = """
-SELECT seq, attempt, at_ms, asserted_by, event
-FROM events WHERE attempt = ? AND seq > ? ORDER BY seq LIMIT ?
+_SECOND = f"""
+ALTER TABLE events ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+ALTER TABLE events ADD COLUMN source_seq INTEGER;
+UPDATE events SET kind = coalesce(json_extract(CAST(event AS TEXT), '$.type'), '');
+CREATE INDEX events_of_lifecycle ON events (seq) WHERE kind IN ({_LISTED});
+ALTER TABLE store ADD COLUMN host_boot TEXT;
+CREATE TABLE dropped (attempt TEXT NOT NULL PRIMARY KEY, through INTEGER NOT NULL) STRICT;
+"""  # noqa: S608 - constants
+_INSERT = """
+INSERT INTO events (seq, attempt, at_ms, asserted_by, event, kind, source_seq)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+_COLUMNS = "seq, attempt, at_ms, asserted_by, event, kind, source_seq"
+_AFTER = f"SELECT {_COLUMNS} FROM events WHERE attempt = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - constants
+_LIFECYCLE_AFTER = f"""
+SELECT {_COLUMNS} FROM events
+WHERE kind IN ({_LISTED}) AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+"""  # noqa: S608 - constants
 _LAST = "SELECT attempt, max(seq) FROM events GROUP BY attempt"
-_EPOCH = "SELECT epoch FROM store WHERE id = 1 AND closed_well = 1"
-_OPENED = "INSERT OR REPLACE INTO store (id, epoch, closed_well) VALUES (1, ?, 0)"
+_LAST_SOURCE = "SELECT max(source_seq) FROM events WHERE attempt = ?"
+_DROPPED = "SELECT attempt, through FROM dropped"
+_EPOCH = "SELECT epoch, closed_well, host_boot FROM store WHERE id = 1"
+_OPENED = "INSERT OR REPLACE INTO store (id, epoch, closed_well, host_boot) VALUES (1, ?, 0, ?)"
 _CLOSED = "UPDATE store SET closed_well = 1 WHERE id = 1"
+_DROP = "INSERT OR REPLACE INTO dropped (attempt, through) VALUES (?, ?)"
+_DELETE = """
+DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE attempt = ? ORDER BY seq LIMIT ?)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +74,10 @@ class EventRow:
     at_ms: int
     asserted_by: str
     event: bytes
+    kind: str = ""
+    """The event's own type word."""
+    source_seq: int | None = None
+    """Its number at the supervisor that sent it; None = not a supervisor's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +88,21 @@ class OpenedStore:
     epoch: str
     last: dict[str, int]
     """The newest `seq` of each attempt."""
+    dropped: dict[str, int]
+    """Attempts whose events were dropped, and the last `seq` that went."""
+    host_restarted: bool
+    """Whether the machine is known to have been restarted since the store was open."""
 
 
-def open_events(file: Path) -> OpenedStore:
+def open_events(file: Path, *, host_boot: str | None) -> OpenedStore:
     """Open the database; its tables are made where the file is new."""
     try:
-        return _open(file)
+        return _open(file, host_boot)
     except sqlite3.Error as error:
         raise LedgerError(f"{file} cannot be used ({error})") from error
 
 
-def _open(file: Path) -> OpenedStore:
+def _open(file: Path, host_boot: str | None) -> OpenedStore:
     db = sqlite3.connect(file, check_same_thread=False)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=NORMAL")
@@ -78,20 +113,34 @@ def _open(file: Path) -> OpenedStore:
             f"{file} has tables of version {version}, this broker knows {SCHEMA_VERSION}: "
             f"use the newer broker that made it"
         )
-    if version == 0:
-        db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
-    kept = db.execute(_EPOCH).fetchone()
-    epoch: str = kept[0] if kept else secrets.token_hex(4)
-    db.execute(_OPENED, (epoch,))
+    steps = (_SCHEMA, _SECOND)[version:]
+    if steps:
+        db.executescript(f"BEGIN; {''.join(steps)} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    epoch, closed_well, boot = db.execute(_EPOCH).fetchone() or (None, 0, None)
+    same_boot = boot is not None and boot == host_boot
+    if epoch is None or not (closed_well or same_boot):
+        epoch = secrets.token_hex(4)
+    db.execute(_OPENED, (epoch, host_boot))
     db.commit()
-    return OpenedStore(db, epoch, dict(db.execute(_LAST).fetchall()))
+    return OpenedStore(
+        connection=db,
+        epoch=epoch,
+        last=dict(db.execute(_LAST).fetchall()),
+        dropped=dict(db.execute(_DROPPED).fetchall()),
+        host_restarted=None not in (boot, host_boot) and not same_boot,
+    )
 
 
 def insert_events(db: sqlite3.Connection, rows: Iterable[EventRow]) -> None:
     """Add rows; the caller commits."""
     db.executemany(
-        _INSERT, [(row.seq, row.attempt_id, row.at_ms, row.asserted_by, row.event) for row in rows]
-    )
+        _INSERT,
+        [
+            (row.seq, row.attempt_id, row.at_ms, row.asserted_by, row.event, row.kind,
+             row.source_seq)
+            for row in rows
+        ],
+    )  # fmt: skip
 
 
 def mark_closed_well(db: sqlite3.Connection) -> None:
@@ -99,20 +148,70 @@ def mark_closed_well(db: sqlite3.Connection) -> None:
     db.execute(_CLOSED)
 
 
+def mark_dropped(db: sqlite3.Connection, attempt_id: str, through: int) -> None:
+    """Say that an attempt's events up to here are not kept; the caller commits."""
+    db.execute(_DROP, (attempt_id, through))
+
+
+def delete_some(db: sqlite3.Connection, attempt_id: str, limit: int) -> int:
+    """Remove the first events of an attempt, so many at most; how many went."""
+    return db.execute(_DELETE, (attempt_id, limit)).rowcount
+
+
 def read_events(
     file: Path, attempt_id: str, after: int, *, limit: int, max_bytes: int
 ) -> list[EventRow]:
     """Committed events of an attempt after a seq: at least one, if there is one."""
+    return _rows(file, _AFTER, (attempt_id, after, limit), max_bytes)[0]
+
+
+def read_lifecycle(
+    file: Path, after: int, through: int, *, limit: int, max_bytes: int
+) -> tuple[list[EventRow], bool]:
+    """Committed lifecycle events of all attempts between two seqs, and whether that is all.
+
+    At least one, if there is one.
+    """
+    rows, whole = _rows(file, _LIFECYCLE_AFTER, (after, through, limit), max_bytes)
+    return rows, whole and len(rows) < limit
+
+
+def last_source_seq(file: Path, attempt_id: str) -> int:
+    """The number of the supervisor's last committed event; 0 = there is none."""
+    ((last,),) = _read(file, _LAST_SOURCE, (attempt_id,))
+    return int(last or 0)
+
+
+def used_bytes(file: Path) -> int:
+    """What the rows take on the disk; pages that were freed are used again, not given back."""
+    (((pages,),), ((free,),), ((size,),)) = (
+        _read(file, f"PRAGMA {name}") for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)
+
+
+def _rows(
+    file: Path, query: str, values: tuple[object, ...], max_bytes: int
+) -> tuple[list[EventRow], bool]:
+    """Rows up to a size, and whether the size cut none off."""
     rows: list[EventRow] = []
     size = 0
     try:
         with closing(sqlite3.connect(file)) as db:
-            for found in db.execute(_AFTER, (attempt_id, after, limit)):
+            for found in db.execute(query, values):
                 row = EventRow(*found)
                 size += len(row.event)
                 if rows and size > max_bytes:
-                    break
+                    return rows, False
                 rows.append(row)
     except sqlite3.Error as error:
         raise LedgerError(f"{file} cannot be read ({error})") from error
-    return rows
+    return rows, True
+
+
+def _read(file: Path, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+    try:
+        with closing(sqlite3.connect(file)) as db:
+            return db.execute(query, values).fetchall()
+    except sqlite3.Error as error:
+        raise LedgerError(f"{file} cannot be read ({error})") from error

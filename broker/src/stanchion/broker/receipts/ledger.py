@@ -16,14 +16,18 @@ import msgspec
 
 from stanchion.broker.receipts.bundle import Broken, verify
 from stanchion.broker.receipts.chain import Chain, ChainError, build_header
+from stanchion.broker.receipts.checkpoint import build_checkpoint
 from stanchion.broker.receipts.event_store import EventStore
 from stanchion.broker.receipts.event_tables import EVENTS_FILE
+from stanchion.broker.receipts.job_ledger import JobLedger
 from stanchion.broker.receipts.signing import Keys, load_or_create_keys
 from stanchion.broker.receipts.store import CONTROL_FILE, RunStore
 from stanchion.broker.receipts.writer import LedgerError
 from stanchion.protocol.codec import encode
 from stanchion.protocol.ids import parse_attempt_id, split_attempt_id
-from stanchion.protocol.receipt import RunClose
+from stanchion.protocol.overview import Checkpoint
+from stanchion.protocol.receipt import Record, RunClose
+from stanchion.protocol.refusal import refuse
 
 __all__ = ["Book", "ChainError", "Ledger", "LedgerError"]
 
@@ -140,15 +144,21 @@ class Ledger:
     ) -> None:
         self.store = store
         self.events = events
+        self.jobs = JobLedger(store=store, signer=keys, now_ms=now_ms)
         self._keys = keys
         self._now_ms = now_ms
         self._lock = lock
 
     @classmethod
-    async def open(cls, state_dir: Path, *, now_ms: Clock = wall_ms) -> "Ledger":
+    async def open(
+        cls, state_dir: Path, *, now_ms: Clock = wall_ms, host_boot: str | None = None
+    ) -> "Ledger":
         """Open or make the databases and keys below `state_dir`/broker.
 
-        LedgerError: another broker has them open, or they cannot be used. KeyFileError: a key.
+        `host_boot` names the time since the machine's start: within it no event is ever lost.
+
+        RefusedError: another broker has them open. LedgerError: they cannot be used. KeyFileError:
+        a key.
         """
         folder = state_dir / "broker"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -157,7 +167,7 @@ class Ledger:
             keys = load_or_create_keys(folder)
             store = RunStore(folder / CONTROL_FILE)
             try:
-                events = EventStore(folder / EVENTS_FILE)
+                events = EventStore(folder / EVENTS_FILE, host_boot=host_boot)
             except LedgerError:
                 await store.aclose()
                 raise
@@ -192,12 +202,16 @@ class Ledger:
         await self.store.begin_receipts(attempt_id, line)
         return self._book(attempt_id, Chain(line))
 
-    async def resume(self, attempt_id: str) -> Book:
-        """Go on with the receipts of an attempt that a former broker left open."""
+    async def resume(self, attempt_id: str) -> tuple[Book, tuple[Record, ...]]:
+        """The receipts of an attempt that a former broker wrote, to go on with them.
+
+        A book that was closed takes no further record. LedgerError: they do not verify.
+        """
         lines = self.store.receipt_lines(attempt_id)
         if not lines:
             raise LedgerError(f"attempt {attempt_id} has no receipts to resume")
         chain = Chain(lines[0])
+        records: tuple[Record, ...] = ()
         if len(lines) > 1:
             found = verify(_bundle(lines))
             if isinstance(found, Broken):
@@ -207,16 +221,19 @@ class Ledger:
                 )
             if found.header.public_key != self.public_key:
                 raise LedgerError(f"receipts of attempt {attempt_id} were signed by another key")
-            for record, line in zip(found.records, lines[1:], strict=True):
+            records = found.records
+            for record, line in zip(records, lines[1:], strict=True):
                 chain.admit(record, line)
-        if chain.closed:
-            raise LedgerError(f"receipts of attempt {attempt_id} are closed")
-        return self._book(attempt_id, chain)
+        return self._book(attempt_id, chain), records
 
     def bundle(self, attempt_id: str) -> bytes | None:
         """The bundle file of any attempt as it is durable now; None = it has no record yet."""
         lines = self.store.receipt_lines(attempt_id)
         return _bundle(lines) if len(lines) > 1 else None
+
+    def checkpoint(self, at_ms: int) -> Checkpoint:
+        """The heads of all chains as they are durable now, signed; any thread may call it."""
+        return build_checkpoint(self.store.heads(), at_ms=at_ms, signer=self._keys)
 
     def _book(self, attempt_id: str, chain: Chain) -> Book:
         return Book(attempt_id, chain, store=self.store, keys=self._keys, now_ms=self._now_ms)
@@ -232,8 +249,16 @@ def _lock(file: Path) -> int:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
         os.close(descriptor)
-        raise LedgerError(
-            f"{file} is held by another broker: stop it, or use another state folder"
+        raise refuse(
+            "broker_running",
+            field="--state-dir",
+            value=file.parent.parent,
+            rule="one broker at a time works on a state folder, "
+            f"and pid {holder or 'unknown'} does on this one",
+            remedy="Use that one, end it with `stanchion broker stop`, or name another folder",
         ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor

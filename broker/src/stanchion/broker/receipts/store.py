@@ -1,9 +1,10 @@
-"""All SQL of control.db: receipts, runs and tokens, every commit synced to the disk.
+"""All SQL of control.db: receipts, runs and where open ones stand, every commit synced.
 
-Writes go through the one writer and return when they are durable; reads see only what is. Tokens
-are known by their SHA-256 alone. Never on a network file system: WAL needs shared memory.
+Writes go through the one writer and return when they are durable; reads see only what is. Never on
+a network file system: WAL needs shared memory.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 from stanchion.broker.receipts.writer import LedgerError, Writer
 
 CONTROL_FILE = "control.db"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE receipts (
@@ -25,11 +26,10 @@ CREATE TABLE runs (
     launch_sha256 TEXT NOT NULL, untouched_reward TEXT NOT NULL, opened_at_ms INTEGER NOT NULL,
     closed_at_ms INTEGER, view BLOB
 ) STRICT;
-CREATE TABLE tokens (
-    sha256 TEXT NOT NULL PRIMARY KEY, attempt TEXT NOT NULL, kind TEXT NOT NULL,
-    generation INTEGER NOT NULL, expires_at_ms INTEGER NOT NULL, revoked_at_ms INTEGER, why TEXT
-) STRICT;
-CREATE INDEX tokens_of_attempt ON tokens (attempt);
+"""
+_SECOND = """
+DROP TABLE IF EXISTS tokens;
+CREATE TABLE standing (attempt TEXT NOT NULL PRIMARY KEY, state BLOB NOT NULL) STRICT;
 """
 _BEGIN = "INSERT INTO receipts (attempt, seq, line) VALUES (?, 0, ?) ON CONFLICT DO NOTHING"
 # Only ever the next line: one that was queued behind a line that failed must fail too.
@@ -48,19 +48,11 @@ _RUNS = """
 SELECT attempt, directory, launch, launch_sha256, untouched_reward, opened_at_ms, closed_at_ms, view
 FROM runs ORDER BY opened_at_ms, attempt
 """
-_ADD_ONE = """
-INSERT INTO tokens (sha256, attempt, kind, generation, expires_at_ms) VALUES (?, ?, ?, ?, ?)
-"""
-_REVOKE_ONE = """
-UPDATE tokens SET revoked_at_ms = ?, why = ? WHERE sha256 = ? AND revoked_at_ms IS NULL
-"""
-_REVOKE_ALL = """
-UPDATE tokens SET revoked_at_ms = ?, why = ? WHERE attempt = ? AND revoked_at_ms IS NULL
-"""
-_TOKENS = """
-SELECT sha256, attempt, kind, generation, expires_at_ms, revoked_at_ms, why
-FROM tokens WHERE attempt = ? ORDER BY expires_at_ms, sha256
-"""
+_STANDS = "INSERT OR REPLACE INTO standing (attempt, state) VALUES (?, ?)"
+_STANDING = "SELECT state FROM standing WHERE attempt = ?"
+_NO_LONGER = "DELETE FROM standing WHERE attempt = ?"
+# SQLite takes the other columns of a group from the row that has the maximum.
+_HEADS = "SELECT attempt, max(seq), line FROM receipts GROUP BY attempt ORDER BY attempt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,24 +72,13 @@ class RunRow:
     """The final RunView as JSON, once closed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenRow:
-    """One token, by its digest."""
-
-    sha256: str
-    attempt_id: str
-    kind: str
-    generation: int
-    expires_at_ms: int
-    revoked_at_ms: int | None = None
-    why: str | None = None
-
-
 class RunStore:
     """control.db."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self.appended = 0
+        """Receipts that became durable since this store was opened, headers not counted."""
         with _translated(file):
             self._writer = Writer(_connect(file), name=str(file))
 
@@ -127,6 +108,7 @@ class RunStore:
                 )
 
         await self._writer.submit(change)
+        self.appended += 1
 
     def receipt_lines(self, attempt_id: str) -> list[bytes]:
         """All durable lines of an attempt, the header first; empty = no such attempt."""
@@ -148,6 +130,7 @@ class RunStore:
     async def close_run(self, attempt_id: str, *, closed_at_ms: int, view: bytes) -> None:
         values = (closed_at_ms, view, attempt_id)
         await self._writer.submit(lambda db: _execute(db, _CLOSE_RUN, values))
+        await self._writer.submit(lambda db: _execute(db, _NO_LONGER, (attempt_id,)))
 
     def runs(self) -> list[RunRow]:
         """Every attempt, oldest first."""
@@ -165,34 +148,19 @@ class RunStore:
             for row in self._read(_RUNS)
         ]
 
-    async def put_token(
-        self, sha256: str, attempt_id: str, kind: str, generation: int, expires_at_ms: int
-    ) -> None:
-        values = (sha256, attempt_id, kind, generation, expires_at_ms)
-        await self._writer.submit(lambda db: _execute(db, _ADD_ONE, values))
+    def save_standing(self, attempt_id: str, state: bytes) -> "asyncio.Future[None]":
+        """Keep where an open attempt stands. Queued at once: a later write is durable later."""
+        values = (attempt_id, state)
+        return self._writer.submit(lambda db: _execute(db, _STANDS, values))
 
-    async def revoke_token(self, sha256: str, *, at_ms: int, why: str) -> None:
-        """Mark one token as revoked; the first reason stands."""
-        await self._writer.submit(lambda db: _execute(db, _REVOKE_ONE, (at_ms, why, sha256)))
+    def standing(self, attempt_id: str) -> bytes | None:
+        """Where an attempt stood last; None = it was never said."""
+        rows = self._read(_STANDING, (attempt_id,))
+        return rows[0][0] if rows else None
 
-    async def revoke_tokens(self, attempt_id: str, *, at_ms: int, why: str) -> None:
-        """Mark every token of an attempt as revoked."""
-        await self._writer.submit(lambda db: _execute(db, _REVOKE_ALL, (at_ms, why, attempt_id)))
-
-    def tokens(self, attempt_id: str) -> list[TokenRow]:
-        """Every token of an attempt, revoked and expired ones too."""
-        return [
-            TokenRow(
-                sha256=row[0],
-                attempt_id=row[1],
-                kind=row[2],
-                generation=row[3],
-                expires_at_ms=row[4],
-                revoked_at_ms=row[5],
-                why=row[6],
-            )
-            for row in self._read(_TOKENS, (attempt_id,))
-        ]
+    def heads(self) -> list[tuple[str, int, bytes]]:
+        """Every attempt with receipts: its number of records and its last line."""
+        return [(row[0], row[1], row[2]) for row in self._read(_HEADS)]
 
     def _read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         # A connection of its own, so that any thread may read while the writer writes.
@@ -223,6 +191,7 @@ def _connect(file: Path) -> sqlite3.Connection:
             f"{file} has tables of version {version}, this broker knows {SCHEMA_VERSION}: "
             f"use the newer broker that made it"
         )
-    if version == 0:
-        db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    steps = (_SCHEMA, _SECOND)[version:]
+    if steps:
+        db.executescript(f"BEGIN; {''.join(steps)} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
     return db

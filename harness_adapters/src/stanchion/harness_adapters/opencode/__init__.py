@@ -1,4 +1,4 @@
-"""OpenCode 1.18.33 over its OpenAI-compatible provider: start, configuration, sessions.
+"""OpenCode 1.18.33 over OpenAI-compatible and Anthropic providers: start, configuration, sessions.
 
 Decides how this harness is started so that it does exactly what was declared, and refuses what it
 would misread. It must never start anything and never read a file: values in, values out.
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import Plan, SessionReader, Settings, SqliteStore, Written
 from stanchion.harness_adapters.opencode import check, config
+from stanchion.harness_adapters.opencode.packages import PACKAGES
 from stanchion.harness_adapters.opencode.session import OpenCodeSession
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import Correction, SideRequest
@@ -23,7 +24,8 @@ class OpenCode:
 
     name = "opencode"
     versions: tuple[str, ...] = (config.VERSION,)
-    dialects: tuple[Dialect, ...] = (Dialect.OPENAI_CHAT,)
+    dialects: tuple[Dialect, ...] = tuple(PACKAGES)
+    asks_model = True
     header_wait_s = config.HEADER_WAIT_S
     min_memory_mb = 1536
     """The program alone peaks at 0.8 GB; under 0.7 GB it is killed before its first request."""

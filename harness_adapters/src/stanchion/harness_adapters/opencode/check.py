@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from stanchion.harness_adapters.base import Settings
 from stanchion.harness_adapters.opencode.config import RESERVE_TOKENS
+from stanchion.harness_adapters.opencode.packages import PACKAGES, Package
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import refuse
 
@@ -27,7 +28,9 @@ def check(settings: Settings, dialects: Sequence[Dialect]) -> None:
     """Raise RefusedError for the first thing that is wrong."""
     _check_names(settings, dialects)
     _check_numbers(settings)
-    _check_effort(settings.effort)
+    package = PACKAGES[settings.dialect]
+    _check_ceiling(settings, package)
+    _check_effort(settings.effort, package)
     _check_instruction(settings.instruction)
     _check_places(settings)
     _check_environment(settings)
@@ -79,7 +82,21 @@ def _check_numbers(settings: Settings) -> None:
         )
 
 
-def _check_effort(effort: str | None) -> None:
+def _check_ceiling(settings: Settings, package: Package) -> None:
+    ceiling = package.ceiling(settings.model)
+    if ceiling is not None and settings.output_limit > ceiling[1]:
+        raise refuse(
+            "limit_clamped",
+            field="limits.output_tokens",
+            value=settings.output_limit,
+            rule=f"opencode lowers the limit of every model whose id contains {ceiling[0]} to "
+            f"{ceiling[1]} without a word, and this one is {settings.model}",
+            remedy=f"Declare --output-limit {ceiling[1]} or less, or name the model under an id "
+            "without these words; a gateway can map it to another",
+        )
+
+
+def _check_effort(effort: str | None, package: Package) -> None:
     if effort is not None and not _WORD.fullmatch(effort):
         raise refuse(
             "effort_unwritable",
@@ -88,6 +105,15 @@ def _check_effort(effort: str | None) -> None:
             rule="opencode passes one word of letters, digits and . _ : + - on; it may drop or "
             "change any other",
             remedy="Give one such word, or none to leave the effort unspecified",
+        )
+    if effort is not None and package.efforts is not None and effort not in package.efforts:
+        raise refuse(
+            "effort_unwritable",
+            field="--effort",
+            value=effort,
+            rule=f"opencode's package {package.npm} takes {', '.join(package.efforts)} and ends "
+            "before it asks for any other",
+            remedy="Use one of these words, or none to leave the effort unspecified",
         )
 
 

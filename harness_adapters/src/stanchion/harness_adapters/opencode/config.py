@@ -10,11 +10,12 @@ import re
 from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
+from stanchion.harness_adapters.opencode.packages import PACKAGES, Json, Package, package_of
+from stanchion.protocol.dialects import Dialect
 
 VERSION = "1.18.33"
 PROVIDER = "stanchion"
 """Own provider id: under the built-in ids OpenCode drops the limit and picks models of its own."""
-NPM = "@ai-sdk/openai-compatible"
 KEY = "placeholder"
 """The real key never enters the sandbox; the relay replaces this header."""
 
@@ -45,8 +46,6 @@ _SCHEMA = "https://opencode.ai/config.json"
 _SUBSTITUTED = re.compile(r"\{(?:env|file):[^}]+\}")
 """OpenCode replaces these in the raw text of a configuration, before it reads the JSON."""
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-Json = dict[str, object]
 
 
 def database(home: str) -> str:
@@ -89,7 +88,8 @@ def environment(settings: Settings) -> dict[str, str]:
 def configuration(settings: Settings) -> Json:
     """What goes in OPENCODE_CONFIG_CONTENT, which is merged after every file."""
     name = f"{PROVIDER}/{settings.model}"
-    effort: Json = {} if settings.effort is None else {"reasoningEffort": settings.effort}
+    package = PACKAGES[settings.dialect]
+    effort = {} if settings.effort is None else package.effort_options(settings.effort)
     wait_ms = HEADER_WAIT_S * 1000
     options = {
         "baseURL": f"{settings.base_url}/v1",
@@ -112,7 +112,7 @@ def configuration(settings: Settings) -> Json:
         "agent": {"build": {"model": name, "options": effort}, "title": {"disable": True}},
         "provider": {
             PROVIDER: {
-                "npm": NPM,
+                "npm": package.npm,
                 "options": options,
                 "models": {settings.model: {"limit": _limit(settings), "options": effort}},
             },
@@ -153,15 +153,16 @@ def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
     provider, _, model = _text(merged.get("model")).partition("/")
     account = _table(_table(merged.get("provider")).get(provider))
     entry = _table(_table(account.get("models")).get(model))
-    if account.get("npm") != NPM or not entry:
+    package = package_of(account.get("npm"))
+    if package is None or not entry:
         return _NOTHING
     base_url = _text(_table(account.get("options")).get("baseURL"))
     return Written(
         model=model,
         base_url=base_url.removesuffix("/v1") or None,
-        output_limit=_output_limit(env, provider, entry),
+        output_limit=_output_limit(env, provider, model, merged, entry, package),
         context=_context(merged, entry),
-        effort=_effort(merged, model, entry),
+        effort=_effort(merged, model, entry, package),
     )
 
 
@@ -181,16 +182,27 @@ def _limit(settings: Settings) -> Json:
     }
 
 
-def _output_limit(env: Mapping[str, str], provider: str, entry: Json) -> int | None:
+def _output_limit(
+    env: Mapping[str, str], provider: str, model: str, merged: Json, entry: Json, package: Package
+) -> int | None:
     if provider == "openai" and env.get("OPENCODE_DISABLE_DEFAULT_PLUGINS") not in {"1", "true"}:
         return None
     override = _count(_table(entry.get("options")).get("max_tokens"))
-    if override:
+    if override and package is PACKAGES[Dialect.OPENAI_CHAT]:
         return override
     said = env.get(CAP_NAME, "")
     cap = (int(said) if said.isascii() and said.isdigit() else 0) or DEFAULT_CAP
     limit = _count(_table(entry.get("limit")).get("output"))
-    return min(limit, cap) if limit else cap
+    value = (min(limit, cap) if limit else cap) + _budget(merged, entry, package)
+    ceiling = package.ceiling(model)
+    return value if ceiling is None else min(value, ceiling[1])
+
+
+def _budget(merged: Json, entry: Json, package: Package) -> int:
+    options = _table(entry.get("options"))
+    for over in _agent_options(merged):
+        options = _merge(options, over)
+    return package.thinking_budget(options)
 
 
 def _context(merged: Json, entry: Json) -> int | None:
@@ -202,14 +214,19 @@ def _context(merged: Json, entry: Json) -> int | None:
     return _count(limit.get("input")) or window
 
 
-def _effort(merged: Json, model: str, entry: Json) -> str | None:
+def _effort(merged: Json, model: str, entry: Json, package: Package) -> str | None:
     """The main agent's options beat the model's, and those what OpenCode adds by itself."""
+    for options in (*reversed(_agent_options(merged)), _table(entry.get("options"))):
+        effort = package.effort_in(options)
+        if effort is not None:
+            return effort if package.efforts is None or effort in package.efforts else None
+    return package.added_effort(model)
+
+
+def _agent_options(merged: Json) -> tuple[Json, Json]:
+    """The main agent's options, the stronger ones last."""
     agent = _table(_table(merged.get("agent")).get("build"))
-    for options in (_table(agent.get("options")), agent, _table(entry.get("options"))):
-        if effort := _text(options.get("reasoningEffort")):
-            return effort
-    named = "gpt-5" in model and "gpt-5-chat" not in model and "gpt-5-pro" not in model
-    return "medium" if named else None
+    return agent, _table(agent.get("options"))
 
 
 def _parsed(text: bytes) -> Json | None:

@@ -1,7 +1,7 @@
 """How an attempt ended and what that allows its score to be: closed words and pure rules."""
 
 from stanchion.protocol.outcome.classify import TABLE, Outcome, classify
-from stanchion.protocol.outcome.grade import Graded, Score, gate, read_reward
+from stanchion.protocol.outcome.grade import Graded, Score, gate, headline, read_reward
 from stanchion.protocol.outcome.words import (
     MEANING,
     Blame,
@@ -28,5 +28,6 @@ __all__ = [
     "ScoreRule",
     "classify",
     "gate",
+    "headline",
     "read_reward",
 ]

@@ -66,6 +66,8 @@ def _sandbox_lost(evidence: Evidence) -> str | None:
     host = evidence.host
     if evidence.claim is not None or evidence.broker_lost:
         return None
+    if host.lost_why is not None:
+        return host.lost_why
     if not host.sandbox_started:
         return f"the sandbox did not start: {host.start_error or 'no reason given'}"
     if host.killed_at_deadline:
@@ -89,8 +91,9 @@ def _supervisor_lost(evidence: Evidence) -> str | None:
 
 
 def _broker_lost(evidence: Evidence) -> str | None:
-    lost = evidence.broker_lost or _stopped(evidence) is StopReason.BROKER_LOST
-    return "the broker was away for too long" if lost else None
+    if evidence.broker_lost:
+        return "the broker was away for too long"
+    return _stopped_for(StopReason.BROKER_LOST)(evidence)
 
 
 def _inconsistent(evidence: Evidence) -> str | None:
@@ -200,7 +203,7 @@ def _session_error(evidence: Evidence) -> str | None:
 
 
 def _no_response(evidence: Evidence) -> str | None:
-    if evidence.wire.completed == 0:
+    if evidence.model_expected and evidence.wire.completed == 0:
         return f"exit 0 without one completed response in {evidence.wire.exchanges} requests"
     return None
 
@@ -212,6 +215,8 @@ def _answer_lost(evidence: Evidence) -> str | None:
 
 
 def _completed(evidence: Evidence) -> str:
+    if not evidence.model_expected:
+        return "exit 0; the launch has no model to answer"
     return f"{evidence.wire.completed} completed responses, the session ended well"
 
 
@@ -267,6 +272,7 @@ def _flags(evidence: Evidence, reason: EndReason) -> tuple[Flag, ...]:
         Flag.KILLED_AFTER_END: ended_well and killed and not (claim and claim.hung_after_end),
         Flag.CHILD_OOM: bool(host.oom_kills) and reason is not EndReason.OOM,
         Flag.LENGTH_RECOVERED: wire.length_stops > 0 and reason is EndReason.COMPLETED,
+        Flag.SECRET_SCRUBBED: wire.secret_scrubbed,
         Flag.EFFORT_UNDECLARED: not evidence.effort_declared,
         Flag.MODEL_DIFFERS: any(m != evidence.model_asked for m in wire.models_served),
         Flag.ISOLATION_WEAK: bool(

@@ -29,8 +29,8 @@ def demo(context: click.Context, *, folder: Path, state_dir: str | None) -> None
     from rich.console import Console
 
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.demo import run_demo
-    from stanchion.runner.live_view import LiveView
+    from stanchion.runner.demo.demo_run import run_demo
+    from stanchion.runner.screen.live_view import LiveView
 
     console = Console()
 

@@ -1,26 +1,47 @@
-"""`stanchion show`: results read from a folder; needs no broker."""
+"""`stanchion show`: how an attempt ended, or stands; a path needs no broker."""
 
-from pathlib import Path
+import asyncio
+from typing import TYPE_CHECKING
 
 import click
 
+from stanchion.runner.cli.options import as_json as json_option
+from stanchion.runner.cli.options import state_dir as state_dir_option
+from stanchion.runner.cli.options import state_paths
+
+if TYPE_CHECKING:
+    from stanchion.runner.live.show_sources import Shown
+
 
 @click.command
-@click.argument("path", type=click.Path(path_type=Path, exists=True))
-@click.option("--json", "as_json", is_flag=True, help="The result as one JSON document.")
-def show(path: Path, *, as_json: bool) -> None:
-    """Show the results below PATH: a result folder, one of its attempts or a result.json.
+@click.argument("run", metavar="RUN|PATH")
+@json_option
+@state_dir_option
+def show(run: str, *, as_json: bool, state_dir: str | None) -> None:
+    """Show RUN, open or ended, or the results at or below PATH.
 
-    With --json a single attempt is printed as an object, several as an array.
+    RUN is the id of a run or an attempt, or the first four or more characters of one. PATH is a
+    result folder, one of its attempts or a result.json, and needs no broker. With --json a single
+    attempt is printed as an object, several as an array.
     """
     from stanchion.protocol.codec import encode
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.result_text import result_text
-    from stanchion.runner.results import read_results
+    from stanchion.runner.live.show_sources import text_of
 
     with translated(as_json=as_json):
-        results = read_results(path)
+        found = _found(run, state_dir)
     if as_json:
-        click.echo(encode(results[0] if len(results) == 1 else results))
+        documents = [one.result for one in found]
+        click.echo(encode(documents[0] if len(documents) == 1 else documents))
     else:
-        click.echo("\n\n".join(result_text(result) for result in results))
+        click.echo(text_of(found))
+
+
+def _found(run: str, state_dir: str | None) -> "list[Shown]":
+    from stanchion.runner.live.show_sources import from_path, from_run
+    from stanchion.runner.live.targets import as_path
+
+    path = as_path(run)
+    if path is not None:
+        return from_path(path)
+    return [asyncio.run(from_run(run, state_paths(state_dir)))]

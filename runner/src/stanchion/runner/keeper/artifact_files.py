@@ -43,6 +43,8 @@ class ArtifactFiles:
     def _write(self, target: Path, piece: FileSent) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
+        if piece.offset == 0:
+            flags |= os.O_TRUNC  # sent again, it may have become shorter
         descriptor = os.open(target, flags, 0o644)
         try:
             os.pwrite(descriptor, piece.data, piece.offset)

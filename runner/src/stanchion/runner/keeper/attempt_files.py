@@ -1,12 +1,13 @@
 """The files that a sandbox finds in its attempt directory, beside the broker's two sockets.
 
-Only what the supervisor needs: never the task's solution or rehearsal, never a key.
+Only what the supervisor needs: the solution for the oracle alone, never the rehearsal, never a key.
 """
 
 import os
 import shutil
 from pathlib import Path
 
+from stanchion.harness_adapters.without_model import Oracle
 from stanchion.protocol import codec
 from stanchion.protocol.admin import RunOpenedReply
 from stanchion.runner.keeper.order import Order
@@ -29,10 +30,20 @@ def lay_out(order: Order, opened: RunOpenedReply) -> None:
         )
     (directory / LAUNCH).write_bytes(codec.encode(opened.launch))
     (directory / "instruction.md").write_text(order.instruction, encoding="utf-8")
-    shutil.copytree(task / "tests", directory / "tests", symlinks=True)
+    _copy(task / "tests", directory / "tests")
+    if opened.launch.spec.harness.name == Oracle.name:
+        _copy(task / "solution", directory / "solution")
     workdir = task / "environment" / "workdir"
     if workdir.is_dir():
-        shutil.copytree(workdir, directory / "workdir", symlinks=True)
+        _copy(workdir, directory / "workdir")
+
+
+def _copy(source: Path, target: Path) -> None:
+    """The folder as it is; a link that leads out of it is refused by name, never followed."""
+    for path in source.rglob("*"):
+        if path.is_symlink() and not path.resolve().is_relative_to(source.resolve()):
+            raise OSError(f"{path} is a link to {path.readlink()}, outside of {source}")
+    shutil.copytree(source, target, symlinks=True)
 
 
 def place_token(directory: Path, token: str) -> None:

@@ -6,25 +6,19 @@ the broker is lost. Says what happened; what that means is decided elsewhere.
 
 import asyncio
 import logging
+import os
 import shutil
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from stanchion.runner.keeper.host_facts import OomCounter
 from stanchion.runner.keeper.order import Order
+from stanchion.runner.keeper.putting_up import Place, StartedSandbox, put_up
 from stanchion.runner.sandbox.cgroup import MemoryGroup, Unavailable, make_group
-from stanchion.runner.sandbox.oci import (
-    ATTEMPT_DIR,
-    BUNDLE_DIR,
-    MIB,
-    Bind,
-    Box,
-    config_json,
-    harness_place,
-)
-from stanchion.runner.sandbox.runsc import Runsc, Sandbox
+from stanchion.runner.sandbox.oci import MIB
 
 OOM_POLL_S = 1.0
 TERM_GRACE_S = 10.0
@@ -47,18 +41,23 @@ class Life:
     """The last of what runsc and process 1 printed."""
 
 
-def deadline_s(order: Order) -> int:
-    """When the host ends what nothing inside has ended."""
+def deadline_s(order: Order, *, held_s: int = 0) -> int:
+    """When the host ends what nothing inside has ended; time held by the broker does not count."""
     spec = order.open_run.spec
     limits = spec.deadlines
-    return limits.agent_s + limits.verifier_s + spec.waits.max_wait_s + order.deadline_slack_s
+    waits_s = max(spec.waits.max_wait_s, held_s)
+    return limits.agent_s + limits.verifier_s + waits_s + order.deadline_slack_s
 
 
 class SandboxBox:
     """The place of one sandbox on this host."""
 
-    def __init__(self, order: Order, directory: Path) -> None:
+    def __init__(
+        self, order: Order, directory: Path, *, held_ms: Callable[[int], int] = lambda _: 0
+    ) -> None:
+        """`held_ms`: for how long the broker held requests of the attempt, until this wall time."""
         self._order = order
+        self._held_ms = held_ms
         self._directory = directory
         self._folder = Path(order.scratch_folder) / order.sandbox_id
         spec = order.open_run.spec
@@ -69,17 +68,13 @@ class SandboxBox:
 
     async def run(self, *, stop_soon: asyncio.Event, stop_now: asyncio.Event) -> None:
         """To its end. `stop_soon`: someone told the supervisor to stop; `stop_now`: nobody can."""
-        runsc = self._prepare()
+        place = Place(self._directory, self._folder, self._group)
         self.life.started_wall_ms = _wall_ms()
         try:
-            sandbox = await Sandbox.start(
-                runsc,
-                sandbox_id=self._order.sandbox_id,
-                bundle_dir=self._folder,
-                drain=self._take_output,
-            )
+            sandbox = await put_up(self._order, place, self._take_output)
         except OSError as error:
-            self.life.start_error = f"{runsc.binary} cannot be started: {error.strerror}"
+            what = error.filename or "the sandbox"
+            self.life.start_error = f"{what} cannot be started: {error.strerror or error}"
             return
         async with asyncio.TaskGroup() as group:
             polling = group.create_task(self._poll_oom())
@@ -90,43 +85,24 @@ class SandboxBox:
 
     async def _until_end(
         self,
-        sandbox: Sandbox,
+        sandbox: StartedSandbox,
         waiting: "asyncio.Task[int]",
         stop_soon: asyncio.Event,
         stop_now: asyncio.Event,
     ) -> int:
-        limit_s = deadline_s(self._order)
-        if await _first(waiting, stop_soon.wait(), stop_now.wait(), timeout_s=limit_s) is False:
-            log.warning("the host's deadline of %d s has passed", limit_s)
+        began, in_time, left_s = time.monotonic(), False, float(deadline_s(self._order))
+        while not in_time and left_s > 0:
+            in_time = await _first(waiting, stop_soon.wait(), stop_now.wait(), timeout_s=left_s)
+            limit_s = deadline_s(self._order, held_s=self._held_ms(_wall_ms()) // 1000)
+            left_s = began + limit_s - time.monotonic()
+        if not in_time:
+            log.warning("the host's deadline has passed")
             self.life.killed_at_deadline = True
         elif not waiting.done() and not stop_now.is_set():
             await _first(waiting, stop_now.wait(), timeout_s=self._order.obey_s)
         if waiting.done():
             return waiting.result()
         return await sandbox.end(waiting, grace_s=TERM_GRACE_S)
-
-    def _prepare(self) -> Runsc:
-        order, spec = self._order, self._order.open_run.spec
-        overlay = self._folder / "overlay"
-        overlay.mkdir(parents=True, mode=0o700)
-        has_group = not isinstance(self._group, Unavailable)
-        harness = harness_place(spec.harness.name, spec.harness.version)
-        box = Box(
-            rootfs=order.pieces.rootfs,
-            binds=(
-                Bind(order.pieces.bundle, BUNDLE_DIR),
-                Bind(order.pieces.harness, harness),
-                Bind(str(self._directory), ATTEMPT_DIR),
-            ),
-            arguments=order.pieces.command,
-            memory_mb=spec.sandbox.memory_mb,
-            cgroups_path=None if isinstance(self._group, Unavailable) else self._group.cgroups_path,
-            cpu_milli=spec.sandbox.cpu_milli,
-        )
-        (self._folder / "config.json").write_bytes(config_json(box))
-        root = Path(order.scratch_folder) / "runsc"
-        root.mkdir(exist_ok=True, mode=0o700)
-        return Runsc(binary=order.pieces.runsc, root=root, overlay_dir=overlay, cgroups=has_group)
 
     def _take_output(self, data: bytes) -> None:
         self.life.output += data
@@ -154,7 +130,17 @@ class SandboxBox:
                 await group.remove()
             except OSError as error:
                 log.warning("the cgroup could not be removed: %s", error)
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await asyncio.to_thread(_remove, self._folder)
+
+
+def _remove(folder: Path) -> None:
+    """All of it, also folders that the agent closed to everyone."""
+    for inside, names, _ in os.walk(folder):
+        for path in (Path(inside, name) for name in names):
+            if not path.is_symlink():  # it could lead anywhere
+                with suppress(OSError):
+                    path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _first(

@@ -69,7 +69,7 @@ def sum_up(seen: Observed) -> HostFacts:
     start_error = seen.start_error
     if failed_to_start and start_error is None:
         words = seen.last_words[-LAST_WORDS_BYTES:].decode(errors="replace").strip()
-        start_error = words or "runsc gave no reason"
+        start_error = words or "it gave no reason"
     return HostFacts(
         sandbox_exit=seen.exit_code,
         sandbox_started=not failed_to_start,

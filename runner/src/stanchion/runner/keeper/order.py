@@ -13,11 +13,14 @@ from stanchion.protocol.refusal import Refusal
 class Pieces(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Host paths of what a sandbox is put together from, and what its process 1 is."""
 
-    runsc: str
-    rootfs: str
+    runsc: str | None
+    rootfs: str | None
+    """Both None where the launch is for a sandbox without gVisor."""
     bundle: str
     harness: str
     command: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
+    """Folders of keys and state, which no sandbox may be shown."""
 
 
 class RehearsalOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,6 +44,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     scratch_folder: str
     """Where overlay and configuration of the sandbox live while it does."""
     sandbox_id: str
+    notes: dict[str, str] = {}
+    """What there is to say about the task, by field; goes into the result's `why`."""
+    notes_folder: str | None = None
+    """Where the keeper leaves word of itself; None = nowhere."""
     rehearsal: RehearsalOrder | None = None
     deadline_slack_s: int = 120
     """Added to what the spec allows before the host ends the sandbox itself."""

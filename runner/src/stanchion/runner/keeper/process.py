@@ -8,11 +8,13 @@ import asyncio
 import logging
 import os
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from stanchion.protocol.codec import encode_line
 from stanchion.runner.keeper.order import Failed, Order, Report
+from stanchion.runner.keeper.progress_file import ProgressFile
 from stanchion.runner.keeper.story import keep
 
 STDOUT_FD = 1
@@ -33,12 +35,18 @@ def run(order: Order) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    progress = ProgressFile(Path(order.result_folder))
+
+    def report(what: Report) -> None:
+        progress.reported(what)
+        tell(what)
+
     try:
-        asyncio.run(_keep(order))
+        asyncio.run(_keep(order, report, progress))
     except Exception as error:  # a keeper's last word must reach the command
         log.exception("the attempt could not be kept")
         reason = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-        tell(Failed(why=f"{type(reason).__name__}: {reason}"))
+        report(Failed(why=f"{type(reason).__name__}: {reason}"))
         return 1
     return 0
 
@@ -50,7 +58,7 @@ def _log_to(path: Path) -> None:
     os.close(log_fd)
 
 
-async def _keep(order: Order) -> None:
+async def _keep(order: Order, report: Callable[[Report], None], progress: ProgressFile) -> None:
     cancelled = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, cancelled.set)
-    await keep(order, tell=tell, cancelled=cancelled)
+    await keep(order, tell=report, cancelled=cancelled, watch=progress.take)

@@ -24,15 +24,20 @@ from stanchion.protocol.events import (
     StageChanged,
     StageState,
     StreamEntry,
+    TaskListChanged,
     TranscriptChanged,
     Unknown,
     VerifierEnded,
     decode_event,
 )
-from stanchion.protocol.evidence import VerifierRun
+from stanchion.protocol.evidence import Answer, VerifierRun
+from stanchion.protocol.transcript import TaskListItem
 from stanchion.runner.keeper.artifact_files import ArtifactFiles
+from stanchion.runner.results.job_folder import write_json
 
 MAX_LOG_BYTES = 256 * 1024 * 1024
+MAX_LISTS = 100
+"""Sessions whose list of things to do is kept."""
 log = logging.getLogger(__name__)
 
 
@@ -48,6 +53,25 @@ class Moments:
     isolation: str | None = None
     written_output_limit: int | None = None
     written_effort: str | None = None
+    answers: tuple[Answer, ...] | None = None
+
+    def take(self, event: Event | Unknown, at_ms: int) -> None:
+        """One event, with the broker's clock."""
+        match event:
+            case StageChanged(stage=stage, state=StageState.COMPLETE, duration_ms=int(duration)):
+                self.stage_ms[stage] = duration
+            case HarnessEnded():
+                self.agent_ended_ms = at_ms
+            case VerifierEnded(run=run):
+                self.verifier_ms = run.duration_ms
+            case Claimed(claim=claim):
+                self.agent_ms, self.answers = claim.agent_ms, claim.answers
+            case IsolationChecked(mode=mode):
+                self.isolation = mode
+            case ConfigWritten(output_limit=limit, effort=effort):
+                self.written_output_limit, self.written_effort = limit, effort
+            case _:
+                pass
 
 
 class Recorder:
@@ -58,6 +82,8 @@ class Recorder:
         self._folder = folder
         self._artifacts = ArtifactFiles(folder / "artifacts")
         self._logged: dict[str, int] = {}
+        self._lists: dict[str, tuple[TaskListItem, ...]] = {}
+        """The agent's own lists of things to do, by session."""
         (folder / "transcript.jsonl").touch()
         (folder / "harness.log").touch()
 
@@ -69,12 +95,14 @@ class Recorder:
             self._write(decode_event(entry.event))
         except OSError:
             log.exception("event %s could not be written down", entry.cursor)
-        self._note(decode_event(entry.event), entry.at_ms)
+        self.moments.take(decode_event(entry.event), entry.at_ms)
 
     def _write(self, event: Event | Unknown) -> None:
         match event:
             case TranscriptChanged(item=item):
                 self._append("transcript.jsonl", encode_line(item))
+            case TaskListChanged(session=session, items=items):
+                self._keep_list(session, items)
             case OutputWritten(stream=OutputStream.VERIFIER, data=data):
                 self._append("verifier/output.txt", data)
             case OutputWritten(data=data):
@@ -86,23 +114,10 @@ class Recorder:
             case _:
                 pass
 
-    def _note(self, event: Event | Unknown, at_ms: int) -> None:
-        moments = self.moments
-        match event:
-            case StageChanged(stage=stage, state=StageState.COMPLETE, duration_ms=int(duration)):
-                moments.stage_ms[stage] = duration
-            case HarnessEnded():
-                moments.agent_ended_ms = at_ms
-            case VerifierEnded(run=run):
-                moments.verifier_ms = run.duration_ms
-            case Claimed(claim=claim):
-                moments.agent_ms = claim.agent_ms
-            case IsolationChecked(mode=mode):
-                moments.isolation = mode
-            case ConfigWritten(output_limit=limit, effort=effort):
-                moments.written_output_limit, moments.written_effort = limit, effort
-            case _:
-                pass
+    def _keep_list(self, session: str, items: tuple[TaskListItem, ...]) -> None:
+        if session in self._lists or len(self._lists) < MAX_LISTS:
+            self._lists[session] = items
+            write_json(self._folder / "tasks.json", self._lists)
 
     def _append(self, name: str, data: bytes) -> None:
         so_far = self._logged.get(name, 0)

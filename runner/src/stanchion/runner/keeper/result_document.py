@@ -4,12 +4,13 @@ Puts together, never decides: outcome, grade and score are the broker's. Only wh
 lost does the keeper say so itself, and then everything on the wire is unknown.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from stanchion.protocol.admin import EffortSeen, LimitsSeen, RunView
 from stanchion.protocol.events import Stage
 from stanchion.protocol.evidence import HostFacts
-from stanchion.protocol.launch import LaunchSpec
+from stanchion.protocol.launch import LaunchSpec, SandboxKind
 from stanchion.protocol.outcome import MEANING, EndReason, Grade
 from stanchion.protocol.result import (
     AttemptResult,
@@ -27,6 +28,8 @@ from stanchion.runner.keeper.recorder import Moments
 SUPERVISOR_STAGES = (
     Stage.LOAD, Stage.ENROL, Stage.GATE, Stage.CONFIGURE, Stage.RELAY, Stage.SPAWN,
 )  # fmt: skip
+NO_IMAGE = "this kind of sandbox shows the host's own programs"
+NO_CLAIM = "the sandbox left no last word about them"
 NO_BROKER = "the broker was lost; what it saw is in its own receipts"
 
 
@@ -41,6 +44,8 @@ class Kept:
     moments: Moments
     bundle: str | None
     """Absolute path of the receipts, if they could be fetched."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """What there is to say about the task, by field."""
 
 
 def document(kept: Kept, view: RunView) -> AttemptResult:
@@ -97,7 +102,15 @@ def _document(
     why: dict[str, str | None],
 ) -> AttemptResult:
     spec = kept.spec
+    why = {**kept.notes, **why}
+    if kept.moments.answers is None:
+        declared = spec.workspace.answers is not None
+        why["answers"] = NO_CLAIM if declared else "the task declares none"
     why |= {"sandbox.oom_kills": kept.host.oom_kills_why, "usage.cost": "no price is configured"}
+    if kept.host.limits_enforced is False:
+        why["sandbox.limits_enforced"] = kept.host.oom_kills_why
+    if spec.sandbox.kind is SandboxKind.PROCESS:
+        why["image.verified"] = NO_IMAGE
     return AttemptResult(
         run=kept.run,
         attempt=kept.attempt,
@@ -111,8 +124,8 @@ def _document(
         effort=view.effort if view else _effort(kept),
         reasoning_present=view.reasoning_present if view else None,
         length_stops=view.length_stops if view else None,
-        usage=_usage(view),
-        stages=_stages(kept, view),
+        usage=usage_of(view),
+        stages=stages_of(kept, view),
         sandbox=SandboxShown(
             kind=spec.sandbox.kind,
             isolation=(view.isolation if view else None) or kept.moments.isolation,
@@ -129,6 +142,7 @@ def _document(
             exchanges=view.exchanges if view else 0,
             bundle=kept.bundle,
         ),
+        answers=kept.moments.answers,
         why={path: reason for path, reason in why.items() if reason is not None},
     )
 
@@ -150,7 +164,8 @@ def _effort(kept: Kept) -> EffortSeen:
     )
 
 
-def _usage(view: RunView | None) -> UsageShown:
+def usage_of(view: RunView | None) -> UsageShown:
+    """Sums over all responses, as the broker has them."""
     usage = view.usage if view else None
     return UsageShown(
         input_tokens=usage.input_tokens if usage else None,
@@ -160,7 +175,8 @@ def _usage(view: RunView | None) -> UsageShown:
     )
 
 
-def _stages(kept: Kept, view: RunView | None) -> Stages:
+def stages_of(kept: Kept, view: RunView | None) -> Stages:
+    """Durations, as far as they are known."""
     moments, stage_ms = kept.moments, kept.moments.stage_ms
     own = [stage_ms.get(stage) for stage in SUPERVISOR_STAGES]
     known = [duration for duration in own if duration is not None]

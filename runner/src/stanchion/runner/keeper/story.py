@@ -5,6 +5,7 @@ Every way out leaves a result or a report, no sandbox, no cgroup and no attempt 
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,41 +15,61 @@ import msgspec
 
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError
 from stanchion.protocol.admin import HostReport, OpenRun, Rehearsal, RunOpenedReply, RunView
-from stanchion.protocol.events import Stage, StageChanged, StageState
+from stanchion.protocol.events import Stage, StageChanged, StageState, StreamEntry, decode_event
 from stanchion.protocol.evidence import HostFacts
 from stanchion.protocol.refusal import RefusedError
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.keeper import attempt_files, result_document
 from stanchion.runner.keeper.box import SandboxBox
 from stanchion.runner.keeper.follow import BrokerLostError, Follower
+from stanchion.runner.keeper.held_time import HeldTime
 from stanchion.runner.keeper.host_facts import Observed, sum_up
+from stanchion.runner.keeper.notes import NoteFile
 from stanchion.runner.keeper.order import BrokerAway, Ended, NotOpened, Opened, Order, Report
 from stanchion.runner.keeper.recorder import Recorder
-from stanchion.runner.rehearsals import rehearsing
-from stanchion.runner.results import write_json
+from stanchion.runner.launching.rehearsals import rehearsing
+from stanchion.runner.results.job_folder import write_json
 
 CLOSING_S = 30.0
 log = logging.getLogger(__name__)
 
 
-async def keep(order: Order, *, tell: Callable[[Report], None], cancelled: asyncio.Event) -> None:
-    """The attempt of this order."""
+def _nobody(_: StreamEntry) -> None:
+    """Watches nothing."""
+
+
+async def keep(
+    order: Order,
+    *,
+    tell: Callable[[Report], None],
+    cancelled: asyncio.Event,
+    watch: Callable[[StreamEntry], None] = _nobody,
+) -> None:
+    """The attempt of this order; `watch` sees each entry of its stream once it is recorded."""
     started = time.monotonic()
     async with _with_rehearsal(order) as open_run, BrokerClient(Path(order.admin_socket)) as broker:
+        note = NoteFile(order, os.getpid())
         try:
             opened = await broker.open_run(open_run)
         except RefusedError as error:
+            note.discard()
             return tell(NotOpened(refusal=error.refusal))
         except BrokerUnreachableError as error:
+            note.discard()
             return tell(BrokerAway(why=str(error)))
+        note.opened(opened)
         tell(Opened(id=opened.id, launch_sha256=opened.launch_sha256))
-        attempt = Attempt(order, opened, broker, started=started)
+        attempt = Attempt(
+            order, opened, broker, started=started, watch=watch, rehearsal=open_run.rehearsal
+        )
         try:
             result = await attempt.run(cancelled)
         except BaseException as error:
             await _give_up(broker, opened.id, error)
             raise
-        tell(Ended(result=str(attempt.write(result))))
+        path = attempt.write(result)
+        note.ended()
+        tell(Ended(result=str(path)))
     return None
 
 
@@ -77,22 +98,40 @@ class Attempt:
     """An attempt that the broker has opened."""
 
     def __init__(
-        self, order: Order, opened: RunOpenedReply, broker: BrokerClient, *, started: float
+        self,
+        order: Order,
+        opened: RunOpenedReply,
+        broker: BrokerClient,
+        *,
+        started: float,
+        watch: Callable[[StreamEntry], None],
+        rehearsal: Rehearsal | None,
     ) -> None:
         self._order = order
         self._opened = opened
         self._broker = broker
         self._started = started
+        self._watch = watch
         self._folder = Path(order.result_folder)
         self._recorder = Recorder(self._folder)
+        self._held = HeldTime()
         self._follower = Follower(
-            broker, opened.id, self._recorder.take, away_limit_s=order.broker_away_s
+            broker,
+            opened.id,
+            self._take,
+            away_limit_s=order.broker_away_s,
+            rehearsal=rehearsal,
         )
+
+    def _take(self, entry: StreamEntry) -> None:
+        self._recorder.take(entry)
+        self._held.take(decode_event(entry.event), entry.at_ms)
+        self._watch(entry)
 
     async def run(self, cancelled: asyncio.Event) -> AttemptResult:
         """Run the sandbox to its end and have the broker decide."""
         directory = Path(self._opened.directory)
-        box = SandboxBox(self._order, directory)
+        box = SandboxBox(self._order, directory, held_ms=self._held.until)
         try:
             try:
                 await self._run_box(box, directory, cancelled)
@@ -195,6 +234,7 @@ class Attempt:
             host=facts,
             moments=self._recorder.moments,
             bundle=None if bundle is None else str(bundle),
+            notes=self._order.notes,
         )
 
     def write(self, result: AttemptResult) -> Path:

@@ -74,7 +74,7 @@ class Sandbox:
             stderr=asyncio.subprocess.STDOUT,
             env=_environment(),
             start_new_session=True,
-            preexec_fn=_die_with(os.getpid()),
+            preexec_fn=die_with(os.getpid()),
         )
         return cls(runsc, sandbox_id, process, drain)
 
@@ -85,19 +85,7 @@ class Sandbox:
 
     async def wait(self) -> int:
         """The exit code, after all output has been drained. To be awaited by one task."""
-        stdout = self._process.stdout
-        assert stdout is not None
-        async with asyncio.TaskGroup() as group:
-            pump = group.create_task(self._pump(stdout))
-            code = await self._process.wait()
-            # A helper of runsc that lingers must not hold the end back.
-            await asyncio.wait([pump], timeout=DRAIN_S)
-            pump.cancel()
-        return code
-
-    async def _pump(self, stream: asyncio.StreamReader) -> None:
-        while data := await stream.read(CHUNK_BYTES):
-            self._drain(data)
+        return await drained_exit(self._process, self._drain)
 
     async def signal(self, name: str) -> bool:
         """Send TERM or KILL to process 1; True if runsc took it."""
@@ -124,12 +112,30 @@ class Sandbox:
         return await waiting
 
 
+async def drained_exit(process: asyncio.subprocess.Process, drain: Drain) -> int:
+    """The exit code, once everything that the process printed was handed on."""
+    stdout = process.stdout
+    assert stdout is not None
+
+    async def pump() -> None:
+        while data := await stdout.read(CHUNK_BYTES):
+            drain(data)
+
+    async with asyncio.TaskGroup() as group:
+        pumping = group.create_task(pump())
+        code = await process.wait()
+        # A helper that lingers must not hold the end back.
+        await asyncio.wait([pumping], timeout=DRAIN_S)
+        pumping.cancel()
+    return code
+
+
 def _environment() -> dict[str, str]:
     """All that runsc gets to know of the host's environment."""
     return {"PATH": os.environ.get("PATH", os.defpath)}
 
 
-def _die_with(parent: int) -> Callable[[], None]:
+def die_with(parent: int) -> Callable[[], None]:
     """Between fork and exec: a sandbox never outlives its keeper."""
 
     def arm() -> None:

@@ -66,7 +66,7 @@ def become_harness(order: Order, trouble: int) -> None:
         os.umask(0o022)
         if os.getuid() == 0 or order.uid != os.getuid():
             step = f"becoming user {order.uid}"
-            os.setgroups([])
+            leave_groups(order.uid)
             os.setgid(order.uid)
             os.setuid(order.uid)
         step = f"entering {order.cwd}"
@@ -79,6 +79,16 @@ def become_harness(order: Order, trouble: int) -> None:
         os.write(trouble, encode_report("exec_failed", step=step, errno=number))
     finally:
         os._exit(127)
+
+
+def leave_groups(uid: int) -> None:
+    """No supplementary groups; where the kernel fixes them, the agent must be whom we are."""
+    try:
+        os.setgroups([])
+    except PermissionError:
+        # In a user namespace without privileges outside it (user_namespaces(7)).
+        if uid != os.getuid():
+            raise
 
 
 def start_harness(order: Order, checks: dict[str, bool]) -> int:

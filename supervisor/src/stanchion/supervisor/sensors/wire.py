@@ -1,4 +1,8 @@
-"""Turns what the broker says about the wire into evidence. Pure."""
+"""Turns what the broker says about the wire into evidence, each fact once. Pure.
+
+A broker that took over from another says again how the last requests ended, because it cannot know
+what the other one had still told; what was heard before is no new evidence.
+"""
 
 from stanchion.protocol.control import ExchangeSeen, WireEvent
 from stanchion.protocol.events import ExchangeAlive, ExchangeEnded, ExchangeHeld
@@ -11,14 +15,25 @@ from stanchion.supervisor.evidence import (
 )
 
 
-def wire_evidence(message: ExchangeSeen | WireEvent) -> Evidence:
-    """The evidence in one message of the control socket."""
-    if isinstance(message, ExchangeSeen):
-        return RequestStarted(exchange=message.exchange)
-    match message.event:
-        case ExchangeAlive(exchange=exchange):
-            return StreamAlive(exchange=exchange)
-        case ExchangeHeld(exchange=exchange, holding=holding):
-            return RequestHeld(exchange=exchange, holding=holding)
-        case ExchangeEnded(exchange=exchange, answered=answered):
-            return RequestEnded(exchange=exchange, answered=answered)
+class WireSense:
+    """One attempt's view of the wire."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._ended: set[int] = set()
+
+    def evidence(self, message: ExchangeSeen | WireEvent) -> Evidence | None:
+        """The evidence in one message of the control socket; None = it was known."""
+        if isinstance(message, ExchangeSeen):
+            known = message.exchange in self._seen
+            self._seen.add(message.exchange)
+            return None if known else RequestStarted(exchange=message.exchange)
+        match message.event:
+            case ExchangeAlive(exchange=exchange):
+                return StreamAlive(exchange=exchange)
+            case ExchangeHeld(exchange=exchange, holding=holding):
+                return RequestHeld(exchange=exchange, holding=holding)
+            case ExchangeEnded(exchange=exchange, answered=answered):
+                known = exchange in self._ended
+                self._ended.add(exchange)
+                return None if known else RequestEnded(exchange=exchange, answered=answered)

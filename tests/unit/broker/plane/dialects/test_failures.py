@@ -27,6 +27,23 @@ LIMIT = 128_000
         (400, ProviderError(words="your credit balance is low"), ErrorClass.BILLING),
         (400, ProviderError(words="prompt is too long"), ErrorClass.CONTEXT_OVERFLOW),
         (400, ProviderError(words="x", kind="authentication_error"), ErrorClass.AUTH),
+        (200, ProviderError(words="x", kind="not_found_error"), ErrorClass.MODEL_NOT_FOUND),
+        (200, ProviderError(words="x", kind="request_too_large"), ErrorClass.INVALID_REQUEST),
+        (200, ProviderError(words="x", kind="timeout_error"), ErrorClass.SERVER_ERROR),
+        (
+            400,
+            ProviderError(
+                words="input length and `max_tokens` exceed context limit: 9 + 128000 > 200000"
+            ),
+            ErrorClass.CONTEXT_OVERFLOW,
+        ),
+        (
+            400,
+            ProviderError(
+                words="input length and `max_tokens` exceed context limit: 9 + 128000 > 32768"
+            ),
+            ErrorClass.LIMIT_REJECTED,
+        ),
         (400, ProviderError(words="x", param="max_tokens"), ErrorClass.LIMIT_REJECTED),
         (
             400,

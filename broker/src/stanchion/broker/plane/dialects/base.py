@@ -71,6 +71,9 @@ class DialectReader:
     markers: tuple[bytes, ...]
     """Byte strings of which one is in every event that ends a response or reports an error; where
     none of them is, bytes may leave before they are read."""
+    stream_needs_terminal: bool = False
+    """Whether a stream that said why it stopped is still cut where its terminal event is missing;
+    servers of other dialects leave that one out."""
 
 
 REFUSALS = frozenset(

@@ -21,9 +21,12 @@ _BY_CODE = {
     "context_length_exceeded": ErrorClass.CONTEXT_OVERFLOW,
     "rate_limit_exceeded": ErrorClass.RATE_LIMITED,
     "rate_limit_error": ErrorClass.RATE_LIMITED,
+    "not_found_error": ErrorClass.MODEL_NOT_FOUND,
     "overloaded_error": ErrorClass.OVERLOADED,
+    "request_too_large": ErrorClass.INVALID_REQUEST,
     "server_error": ErrorClass.SERVER_ERROR,
     "api_error": ErrorClass.SERVER_ERROR,
+    "timeout_error": ErrorClass.SERVER_ERROR,
 }
 _BY_STATUS = {
     401: ErrorClass.AUTH,
@@ -34,7 +37,10 @@ _BY_STATUS = {
     529: ErrorClass.OVERLOADED,
 }
 _LIMIT_FIELD = re.compile(r"max_(completion_|output_)?tokens|output tokens|in the completion")
-_CONTEXT_SIZE = re.compile(r"maximum context length (?:is|of) (\d+)")
+_CONTEXT_SIZES = (
+    re.compile(r"maximum context length (?:is|of) (\d+)"),  # vLLM
+    re.compile(r"max_tokens. exceed context limit: \d+ \+ \d+ > (\d+)"),  # Anthropic
+)
 _LIMIT_REFUSED = re.compile(
     r"too large|too high|too big|at most|must be|maximum|exceed|<=|less than"
 )
@@ -44,7 +50,7 @@ _BY_WORDS = (
         ErrorClass.BILLING,
     ),
     (
-        re.compile(r"context length|context window|prompt is too long|too many tokens"),
+        re.compile(r"context (length|limit|window)|prompt is too long|too many tokens"),
         ErrorClass.CONTEXT_OVERFLOW,
     ),
     (re.compile(r"model .{0,200}(does not exist|not found)"), ErrorClass.MODEL_NOT_FOUND),
@@ -87,7 +93,8 @@ def _status(status: int | None, error: ProviderError) -> int | None:
 
 def _limit_rejected(error: ProviderError, said: str, output_limit: int | None) -> bool:
     """Whether it was the output limit itself, which no shorter prompt would mend."""
-    size = _CONTEXT_SIZE.search(said)
+    sizes = (words.search(said) for words in _CONTEXT_SIZES)
+    size = next((found for found in sizes if found is not None), None)
     if size is not None:
         named = output_limit is not None and str(output_limit) in said
         return named and output_limit is not None and output_limit >= int(size[1])

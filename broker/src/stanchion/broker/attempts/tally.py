@@ -1,0 +1,45 @@
+"""Counts over all attempts of this broker since it started. Pure.
+
+Counted by the account of the configuration and by our own closed words, never by anything that a
+sandbox or a provider wrote. What a provider did not report is not in the sums: it is counted apart.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from stanchion.protocol.exchange import Answered
+from stanchion.protocol.launch import FrozenLaunch
+
+AccountName = tuple[str, str]
+"""Profile and account."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """One broker's."""
+
+    exchanges: Counter[tuple[AccountName, str, str]] = field(default_factory=Counter)
+    """By result and error class (empty = none)."""
+    sendings: Counter[AccountName] = field(default_factory=Counter)
+    held_ms: Counter[AccountName] = field(default_factory=Counter)
+    tokens: Counter[tuple[AccountName, str]] = field(default_factory=Counter)
+    """By kind, as far as it was reported."""
+    unreported: Counter[AccountName] = field(default_factory=Counter)
+    """Answers without a usage report."""
+    closed: Counter[str] = field(default_factory=Counter)
+    """Attempts by how they ended; those of former brokers too."""
+
+    def ended(self, launch: FrozenLaunch, answered: Answered, *, tries: int, held_ms: int) -> None:
+        """An exchange ended."""
+        account = (launch.spec.profile, launch.account.name)
+        error = "" if answered.error_class is None else answered.error_class.value
+        self.exchanges[account, answered.result.value, error] += 1
+        self.sendings[account] += tries
+        self.held_ms[account] += held_ms
+        if answered.usage is None:
+            self.unreported[account] += 1
+            return
+        for kind in ("input", "output", "reasoning", "cache_read", "cache_write"):
+            count = getattr(answered.usage, f"{kind}_tokens")
+            if count is not None:
+                self.tokens[account, kind] += count

@@ -1,0 +1,194 @@
+"""Reads Anthropic messages: requests, streams and whole bodies. Pure.
+
+Source: Anthropic API reference, "Create a Message", "Streaming messages", "Errors" and "Handling
+stop reasons"; deviations of compatible servers carry the issue they were reported in. It reads
+copies and never rewrites. An error event beats everything; only `message_stop` ends a stream.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from stanchion.broker.plane.dialects.anthropic_blocks import Blocks
+from stanchion.broker.plane.dialects.anthropic_usage import UsageFold
+from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
+from stanchion.protocol.exchange import Asked, Finish
+
+FINISHES = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "tool_use": Finish.TOOL_USE,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "refusal": Finish.CONTENT_FILTER,
+}
+"""Every other word is unknown, `pause_turn` among them: that turn is not over."""
+
+
+class _Document(msgspec.Struct):
+    """The members of an event or a whole message that matter; anything may be of any type."""
+
+    kind: object = msgspec.field(default=None, name="type")
+    message: object = None
+    index: object = None
+    content_block: object = None
+    delta: object = None
+    usage: object = None
+    error: object = None
+    model: object = None
+    content: object = None
+    stop_reason: object = None
+
+
+_decoder = msgspec.json.Decoder(_Document)
+
+
+def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
+    """The words of a request that matter, by the field that carried them."""
+    model, stream, limit = body.get("model"), body.get("stream"), body.get("max_tokens")
+    effort = _member(body.get("output_config"), "effort")
+    thinking = body.get("thinking")
+    kind = _member(thinking, "type")
+    return Asked(
+        model=model if isinstance(model, str) else None,
+        output_limit=_whole_number(limit),
+        output_limit_field=None if limit is None else "max_tokens",
+        effort=effort if isinstance(effort, str) else None,
+        effort_field="output_config.effort" if isinstance(effort, str) else None,
+        stream=stream if isinstance(stream, bool) else None,
+        fields=tuple(sorted(body)),
+        body_sha256=hashlib.sha256(raw).hexdigest(),
+        body_bytes=len(raw),
+        thinking=kind if isinstance(kind, str) else None,
+        thinking_budget=_whole_number(_member(thinking, "budget_tokens")),
+    )
+
+
+def _member(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _whole_number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+class MessageFold:
+    """Collects what one response says, from events or from a whole message."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self._error: ProviderError | None = None
+        self._finish_raw: str | None = None
+        self._model: str | None = None
+        self._usage = UsageFold()
+        self._blocks = Blocks()
+
+    @property
+    def failed(self) -> bool:
+        """Whether an error object came."""
+        return self._error is not None
+
+    def stream_event(self, data: bytes) -> bool:
+        """One event's data; a ping means nothing."""
+        event = _decoded(data)
+        if event is None:
+            return False
+        self._note_error(event)
+        if event.kind == "message_start":
+            self._started(event.message)
+        elif event.kind == "content_block_start":
+            self._blocks.start(event.index, event.content_block)
+        elif event.kind == "content_block_delta":
+            self._blocks.delta(event.index, event.delta)
+        elif event.kind == "content_block_stop":
+            self._blocks.stop(event.index)
+        elif event.kind == "message_delta":
+            self._usage.take(event.usage)
+            self._stopped(_member(event.delta, "stop_reason"))
+        elif event.kind == "message_stop":
+            self.done = True
+        return event.kind != "ping"
+
+    def whole_body(self, data: bytes) -> bool:
+        """A message that was not streamed."""
+        message = _decoded(data)
+        if message is None:
+            return False
+        self._note_error(message)
+        self._named(message.model)
+        self._usage.take(message.usage)
+        self._blocks.content(message.content)
+        self._stopped(message.stop_reason)
+        return True
+
+    def stray_line(self, text: bytes) -> None:
+        """Servers have sent their error as a bare JSON line (googleapis/js-genai#1973)."""
+        document = _decoded(text) if text.startswith(b"{") and b'"error"' in text else None
+        if document is not None:
+            self._note_error(document)
+
+    def told(self) -> Told:
+        """Everything so far."""
+        raw, blocks = self._finish_raw, self._blocks
+        produced = blocks.text or blocks.thinking or blocks.whole_calls > 0
+        usage, usage_why = self._usage.read(produced=produced)
+        counted = usage.reasoning_tokens if usage is not None else None
+        return Told(
+            error=self._error,
+            finish=None if raw is None else FINISHES.get(raw, Finish.UNKNOWN),
+            finish_raw=raw,
+            model=self._model,
+            usage=usage,
+            usage_why=usage_why,
+            reasoning=blocks.thinking or bool(counted),
+            text=blocks.text,
+            tool_calls=blocks.whole_calls,
+        )
+
+    def _started(self, message: object) -> None:
+        self._named(_member(message, "model"))
+        self._usage.start(_member(message, "usage"))
+        self._blocks.content(_member(message, "content"))
+
+    def _named(self, model: object) -> None:
+        if self._model is None and isinstance(model, str) and model:
+            self._model = model
+
+    def _stopped(self, reason: object) -> None:
+        if isinstance(reason, str) and reason:
+            self._finish_raw = reason
+
+    def _note_error(self, document: _Document) -> None:
+        error = document.error
+        if self._error is not None:
+            return
+        if isinstance(error, dict):
+            status = _whole_number(error.get("code"))  # gateways before compatible servers
+            self._error = ProviderError(
+                words=_word(error.get("message")),
+                code=_word(error.get("code")),
+                kind=_word(error.get("type")),
+                status=status if status is not None and 400 <= status <= 599 else None,
+            )
+        elif document.kind == "error" or (isinstance(error, str) and error):
+            self._error = ProviderError(words=_word(error) or _word(document.message))
+
+
+def _decoded(data: bytes) -> _Document | None:
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+READER = DialectReader(
+    read_request=read_request,
+    new_fold=MessageFold,
+    markers=(b'"message_stop"', b'"error"'),
+    stream_needs_terminal=True,
+)

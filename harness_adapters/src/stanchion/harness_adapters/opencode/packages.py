@@ -1,0 +1,113 @@
+"""The provider package that OpenCode 1.18.33 uses for a dialect, and what it makes of the settings.
+
+Decides how limit and effort are spelled for each of the two packages, and what such spellings
+become on the wire, by their own code (ai-sdk 6, `@ai-sdk/openai-compatible`, `@ai-sdk/anthropic`).
+Pure; it must never be asked which limit a model ought to have.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One provider package."""
+
+    npm: str
+    effort_options: Callable[[str], Json]
+    """A model's options that bring this effort word to the wire."""
+    effort_in: Callable[[Json], str | None]
+    """The effort that such options bring to the wire; other spellings are dropped silently."""
+    added_effort: Callable[[str], str | None]
+    """The effort that OpenCode adds by itself for a model id where nothing is said."""
+    thinking_budget: Callable[[Json], int]
+    """Tokens that options add to the limit on the wire."""
+    ceiling: Callable[[str], tuple[str, int] | None]
+    """The part of a model id by which the package lowers every limit, and to what."""
+    efforts: tuple[str, ...] | None
+    """Words it takes; any other ends the harness before it asks. None = any word."""
+
+
+CEILINGS = (
+    ("claude-opus-5", 128_000),
+    ("claude-opus-4-8", 128_000),
+    ("claude-opus-4-7", 128_000),
+    ("claude-fable-5", 128_000),
+    ("claude-sonnet-5", 128_000),
+    ("claude-sonnet-4-6", 128_000),
+    ("claude-opus-4-6", 128_000),
+    ("claude-sonnet-4-5", 64_000),
+    ("claude-opus-4-5", 64_000),
+    ("claude-haiku-4-5", 64_000),
+    ("claude-opus-4-1", 32_000),
+    ("claude-sonnet-4-", 64_000),
+    ("claude-opus-4-", 32_000),
+    ("claude-3-haiku", 4_096),
+)
+"""`@ai-sdk/anthropic` lowers max_tokens to the first of these whose words a model id contains, a
+later model's id too: `claude-opus-4-10` contains `claude-opus-4-1`."""
+
+
+def _ceiling(model: str) -> tuple[str, int] | None:
+    return next(((part, most) for part, most in CEILINGS if part in model), None)
+
+
+def _compatible_effort(options: Json) -> str | None:
+    return _text(options.get("reasoningEffort"))
+
+
+def _compatible_added(model: str) -> str | None:
+    named = "gpt-5" in model and "gpt-5-chat" not in model and "gpt-5-pro" not in model
+    return "medium" if named else None
+
+
+def _anthropic_options(word: str) -> Json:
+    return {"effort": word, "thinking": {"type": "adaptive"}}
+
+
+def _anthropic_effort(options: Json) -> str | None:
+    return _text(options.get("effort"))
+
+
+def _anthropic_budget(options: Json) -> int:
+    thinking = options.get("thinking")
+    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
+        return 0
+    budget = thinking.get("budgetTokens")
+    return budget if isinstance(budget, int) and not isinstance(budget, bool) else 1024
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+PACKAGES: dict[Dialect, Package] = {
+    Dialect.OPENAI_CHAT: Package(
+        npm="@ai-sdk/openai-compatible",
+        effort_options=lambda word: {"reasoningEffort": word},
+        effort_in=_compatible_effort,
+        added_effort=_compatible_added,
+        thinking_budget=lambda _options: 0,
+        ceiling=lambda _model: None,
+        efforts=None,
+    ),
+    Dialect.ANTHROPIC_MESSAGES: Package(
+        npm="@ai-sdk/anthropic",
+        effort_options=_anthropic_options,
+        effort_in=_anthropic_effort,
+        added_effort=lambda _model: None,
+        thinking_budget=_anthropic_budget,
+        ceiling=_ceiling,
+        efforts=EFFORT_WORDS[Dialect.ANTHROPIC_MESSAGES],
+    ),
+}
+"""The first is the one that a launch without a dialect of its own gets."""
+
+
+def package_of(npm: object) -> Package | None:
+    """The package of this name, if it is one of the two."""
+    return next((package for package in PACKAGES.values() if package.npm == npm), None)

@@ -1,0 +1,1 @@
+"""The demo: one attempt as it should be, one that is killed, and the evidence of both."""

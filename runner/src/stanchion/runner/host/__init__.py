@@ -1,0 +1,1 @@
+"""What this host offers and how processes are started on it."""

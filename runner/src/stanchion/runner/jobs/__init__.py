@@ -1,0 +1,1 @@
+"""Many attempts of many tasks: frozen before they start, planned from what is on the disk."""

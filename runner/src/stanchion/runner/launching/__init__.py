@@ -1,0 +1,1 @@
+"""From what was asked for to a running attempt: broker, pieces, launch spec, keeper."""

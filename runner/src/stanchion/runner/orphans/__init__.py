@@ -1,0 +1,1 @@
+"""What dead keepers left behind: found by their notes, named, and taken away only where proved."""

@@ -1,0 +1,1 @@
+"""The result folder: written as attempts end, read without a broker."""

@@ -1,0 +1,1 @@
+"""What a terminal shows while attempts run. Nothing here touches an attempt."""

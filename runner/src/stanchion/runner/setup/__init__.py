@@ -1,0 +1,1 @@
+"""A first configuration, and what a model gets under one."""

@@ -1,0 +1,1 @@
+"""Two short tasks, and what of their terms reached the provider, read from the receipts alone."""

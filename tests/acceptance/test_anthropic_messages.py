@@ -1,0 +1,92 @@
+"""The real OpenCode over Anthropic messages: what was asked for is on the wire, and a key that the
+provider echoes is nowhere in the sandbox."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fakes.small_tasks import GIVES_ONE, OPENCODE, Stanchion, small_task
+from stanchion.images.bundle import Bundle
+from stanchion.images.harness_store import HarnessPackage
+from stanchion.images.rootfs import BaseImage
+from stanchion.images.runsc import RunscInfo
+from stanchion.protocol.outcome import EndReason, Flag
+from stanchion.protocol.result import AttemptResult
+from stanchion.runner.tasks.examples import example_task
+
+pytestmark = [
+    *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
+    pytest.mark.timeout(300),
+]
+
+MESSAGES = (*OPENCODE, "--dialect", "anthropic_messages", "--effort", "max")
+ECHOES = """\
+version = 1
+[[turn]]
+reasoning = "The file first."
+text = "Your key is "
+fault = { kind = "key_echo", where = "text", form = "split", times = 1 }
+[[turn.tool]]
+name = "bash"
+arguments = { command = "echo one > one.txt", description = "do it" }
+[[turn]]
+text = "All is done."
+"""
+
+
+@pytest.fixture
+def stanchion(
+    cache_dir: Path, bundle: Bundle, base_image: BaseImage, opencode: HarnessPackage,
+    runsc: RunscInfo, tmp_path: Path,
+) -> Iterator[Stanchion]:  # fmt: skip
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "cache").symlink_to(cache_dir)
+    command = Stanchion(tmp_path, state)
+    yield command
+    command("broker", "stop", "--state-dir", str(state))
+
+
+def receipts(result: AttemptResult) -> list[dict[str, object]]:
+    bundle = result.receipts.bundle
+    assert bundle is not None
+    return [json.loads(line) for line in Path(bundle).read_text().splitlines()]
+
+
+def test_limit_and_effort_are_on_the_wire_and_the_receipts_audit(stanchion: Stanchion) -> None:
+    result = stanchion.run(example_task("hello"), *MESSAGES, "--output-limit", "64000")
+
+    assert result.outcome.reason is EndReason.COMPLETED, result.outcome.detail
+    assert result.score == 1.0
+    limit = result.limits.output_tokens
+    assert (limit.declared, limit.written, limit.observed) == (64_000, 64_000, (64_000,))
+    effort = result.effort
+    assert (effort.requested, effort.written, effort.observed) == ("max", "max", ("max",))
+    assert result.reasoning_present is True
+    starts = [line for line in receipts(result) if line["type"] == "exchange.start"]
+    assert [start["route"] for start in starts] == ["anthropic_messages.create"] * 2
+    bundle = result.receipts.bundle
+    assert bundle is not None
+    demands = ("--require", "effort=max", "--require", "output_limit=64000")
+    code, output, errors = stanchion("audit", bundle, *demands)
+    assert code == 0, output.decode() + errors
+
+
+def test_an_echoed_key_stays_outside(stanchion: Stanchion, tmp_path: Path) -> None:
+    task = small_task(tmp_path / "echo", tests=GIVES_ONE, rehearsal=ECHOES)
+    result = stanchion.run(task, *MESSAGES)
+
+    assert result.outcome.reason is EndReason.COMPLETED, result.outcome.detail
+    assert Flag.SECRET_SCRUBBED in result.outcome.flags
+    ends = [line for line in receipts(result) if line["type"] == "exchange.end"]
+    assert [end["secret_scrubbed"] for end in ends] == [True, False]
+    first = ends[0]["answered"]
+    assert isinstance(first, dict)
+    assert first["sent_sha256"] not in {None, first["body_sha256"]}
+    bundle = result.receipts.bundle
+    assert bundle is not None
+    transcript = (Path(bundle).parent / "transcript.jsonl").read_text()
+    assert "Your key is " in transcript
+    assert "*" * 16 in transcript

@@ -1,0 +1,164 @@
+"""The broker is killed while the real OpenCode streams from it; it comes back, or it does not."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fakes.small_tasks import OPENCODE, Stanchion
+from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
+from stanchion.images.bundle import Bundle
+from stanchion.images.harness_store import HarnessPackage
+from stanchion.images.rootfs import BaseImage
+from stanchion.images.runsc import RunscInfo
+from stanchion.protocol.codec import decode
+from stanchion.protocol.events import ExchangeAlive, decode_event
+from stanchion.protocol.result import AttemptResult
+from stanchion.runner.keeper.notes import NOTES
+from stanchion.runner.tasks.examples import example_task
+
+pytestmark = [
+    *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
+    pytest.mark.timeout(400),
+]
+THINKS = example_task("long-think")
+STREAMS_S = 120.0
+LOST_S = 150.0
+GONE_S = 30.0
+
+
+@pytest.fixture
+def stanchion(
+    cache_dir: Path, bundle: Bundle, base_image: BaseImage, opencode: HarnessPackage,
+    runsc: RunscInfo, tmp_path: Path,
+) -> Iterator[Stanchion]:  # fmt: skip
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "cache").symlink_to(cache_dir)
+    command = Stanchion(tmp_path, state)
+    yield command
+    command("broker", "stop", "--state-dir", str(state))
+
+
+@contextmanager
+def running(stanchion: Stanchion) -> Iterator["subprocess.Popen[bytes]"]:
+    """`stanchion run` of one attempt, as its own process."""
+    process = subprocess.Popen(
+        [*(sys.executable, "-m", "stanchion.runner", "run", str(THINKS)), *OPENCODE,
+         *("--json", "-o", "out", "--state-dir", str(stanchion.state))],
+        cwd=stanchion.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+async def kill_while_it_streams(paths: StatePaths) -> int:
+    """Kill the broker once a model's answer is on its way; its pid."""
+    async with asyncio.timeout(STREAMS_S):
+        while True:
+            try:
+                async with BrokerClient(paths.admin_socket) as broker:
+                    views = await broker.runs("open")
+                    after = None
+                    while views:
+                        page = await broker.events(views[0].id, after=after, wait_s=30)
+                        after = page.cursor
+                        events = [decode_event(entry.event) for entry in page.entries]
+                        if any(isinstance(event, ExchangeAlive) for event in events):
+                            pid = (await broker.health()).pid
+                            os.kill(pid, signal.SIGKILL)
+                            return pid
+            except BrokerUnreachableError:
+                pass
+            await asyncio.sleep(0.1)
+
+
+def the_result(folder: Path) -> AttemptResult:
+    return decode((folder / "out/attempts/long-think__1/result.json").read_bytes(), AttemptResult)
+
+
+def test_a_broker_that_is_back_within_seconds_costs_one_exchange(stanchion: Stanchion) -> None:
+    with running(stanchion) as process:
+        first = asyncio.run(kill_while_it_streams(StatePaths(stanchion.state)))
+        output, errors = process.communicate(timeout=STREAMS_S)
+    assert process.returncode == 0, errors.decode()
+    result = decode(output, AttemptResult)
+    assert result.outcome.reason == "completed", result.outcome.detail
+    assert result.score == 1.0
+    assert result.receipts.bundle is not None
+
+    lines = Path(result.receipts.bundle).read_text().splitlines()
+    ends = [line["answered"]["result"] for line in map(json.loads, lines)
+            if line["type"] == "exchange.end"]  # fmt: skip
+    assert ends.count("interrupted") == 1
+    assert set(ends) == {"interrupted", "completed"}
+    code, report, audit_errors = stanchion("audit", result.receipts.bundle)
+    assert code == 0, audit_errors
+    assert b"1 interrupted" in report
+
+    async def pid() -> int:
+        async with BrokerClient(StatePaths(stanchion.state).admin_socket) as broker:
+            return (await broker.health()).pid
+
+    assert asyncio.run(pid()) != first
+
+
+def test_a_broker_that_stays_away_ends_the_attempt_in_time(stanchion: Stanchion) -> None:
+    """Nobody is left but keeper and sandbox: the command is killed before the broker."""
+    with running(stanchion) as process:
+        killed = asyncio.run(kill_command_and_broker(stanchion, process))
+        result = until_result(stanchion.folder, killed + LOST_S)
+    assert result.outcome.reason == "broker_lost", result.outcome.detail
+    assert (result.score, result.grade) == (None, "not_run")
+    assert "score" in result.why
+    assert sandboxes(stanchion.state) == []
+
+
+async def kill_command_and_broker(
+    stanchion: Stanchion, process: "subprocess.Popen[bytes]"
+) -> float:
+    paths = StatePaths(stanchion.state)
+    await asyncio.to_thread(until_kept, stanchion.state / NOTES)
+    process.kill()
+    await kill_while_it_streams(paths)
+    return time.monotonic()
+
+
+def until_kept(notes: Path) -> None:
+    """A keeper has the attempt: it needs its command no more."""
+    deadline = time.monotonic() + STREAMS_S
+    while not list(notes.glob("*")):
+        assert time.monotonic() < deadline, "no keeper left a note"
+        time.sleep(0.1)
+
+
+def until_result(folder: Path, deadline: float) -> AttemptResult:
+    """The keeper writes it whole or not at all."""
+    while time.monotonic() < deadline:
+        try:
+            return the_result(folder)
+        except FileNotFoundError:
+            time.sleep(0.5)
+    raise AssertionError(f"no result within {LOST_S:.0f} s of the broker's end")
+
+
+def sandboxes(state: Path) -> list[int]:
+    """Processes that still run out of this state folder, once they had time to go."""
+    left = [p for p in psutil.process_iter(["cmdline"]) if str(state) in str(p.info["cmdline"])]
+    _, alive = psutil.wait_procs(left, timeout=GONE_S)
+    return [process.pid for process in alive]

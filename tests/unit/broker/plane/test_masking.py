@@ -1,0 +1,60 @@
+import hashlib
+
+from stanchion.broker.plane.masking import Masking
+from stanchion.broker.secrets import Secret
+from stanchion.protocol.exchange import Answered, ExchangeResult
+
+KEY = "sk-CANARY-0123456789"
+STARS = "*" * len(KEY)
+
+
+def answered(body: bytes) -> Answered:
+    digest = hashlib.sha256(body).hexdigest()
+    return Answered(result=ExchangeResult.COMPLETED, body_sha256=digest, body_bytes=len(body))
+
+
+def test_words_and_headers_lose_the_key_and_it_is_remembered() -> None:
+    masking = Masking(Secret(KEY))
+    assert masking.text("no key") == "no key"
+    assert not masking.hit
+    assert masking.headers([("x-a", "b"), ("x-c", f"r-{KEY}")]) == [
+        ("x-a", "b"),
+        ("x-c", f"r-{STARS}"),
+    ]
+    assert masking.hit
+
+
+def test_a_body_with_the_key_has_two_digests() -> None:
+    masking = Masking(Secret(KEY))
+    body = f"bad {KEY}!".encode()
+    shown = masking.whole(body)
+    assert shown == f"bad {STARS}!".encode()
+    end = masking.digested(answered(shown))
+    assert end.body_sha256 == hashlib.sha256(body).hexdigest()
+    assert end.sent_sha256 == hashlib.sha256(shown).hexdigest()
+    assert masking.hit
+
+
+def test_a_clean_body_has_one_digest() -> None:
+    masking = Masking(Secret(KEY))
+    body = b"sk-CANARY and no more sk-"
+    assert masking.whole(body) == body
+    assert masking.digested(answered(body)) == answered(body)
+    assert not masking.hit
+
+
+def test_the_next_sending_begins_with_a_clean_body_but_the_key_stays_remembered() -> None:
+    masking = Masking(Secret(KEY))
+    masking.whole(KEY.encode())
+    assert masking.whole(b"ok") == b"ok"
+    assert masking.digested(answered(b"ok")).sent_sha256 is None
+    assert masking.hit
+
+
+def test_without_a_key_and_with_one_that_is_too_short_nothing_is_looked_for() -> None:
+    for key in (None, Secret("abc")):
+        masking = Masking(key)
+        assert masking.new_body() is None
+        assert masking.whole(b"abc abc") == b"abc abc"
+        assert masking.text("abc") == "abc"
+        assert not masking.hit

@@ -1,0 +1,31 @@
+import pytest
+
+from stanchion.harness_adapters.opencode.packages import CEILINGS, PACKAGES, package_of
+from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
+
+
+@pytest.mark.parametrize("dialect", list(PACKAGES))
+def test_the_effort_that_is_written_is_the_effort_that_is_read(dialect: Dialect) -> None:
+    package = PACKAGES[dialect]
+    for word in EFFORT_WORDS[dialect]:
+        options = package.effort_options(word)
+        assert package.effort_in(options) == word
+        assert package.thinking_budget(options) == 0
+
+
+def test_a_package_is_known_by_its_exact_name() -> None:
+    for package in PACKAGES.values():
+        assert package_of(package.npm) is package
+    for other in ("@ai-sdk/openai", "", None, 3, ["@ai-sdk/anthropic"]):
+        assert package_of(other) is None
+
+
+def test_the_first_words_that_are_contained_decide() -> None:
+    """`claude-opus-4-` is in most of the others, so it has to come after them."""
+    parts = [part for part, _ in CEILINGS]
+    for place, part in enumerate(parts):
+        assert not any(before in part for before in parts[:place])
+    ceiling = PACKAGES[Dialect.ANTHROPIC_MESSAGES].ceiling
+    assert ceiling("claude-opus-4-20250514") == ("claude-opus-4-", 32_000)
+    assert ceiling("claude-opus-4-5") == ("claude-opus-4-5", 64_000)
+    assert PACKAGES[Dialect.OPENAI_CHAT].ceiling("claude-opus-4-5") is None
