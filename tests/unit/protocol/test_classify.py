@@ -131,6 +131,7 @@ ROWS = [
         claim(session=SessionEnd(state=SessionState.LENGTH, steps=1)),
         EndReason.LENGTH_STOP,
     ),
+    Row("cut calls", stopped(StopReason.LENGTH_STOP), EndReason.LENGTH_STOP),
     Row("recovered", wire(length_stops=1), EndReason.COMPLETED, (Flag.LENGTH_RECOVERED,)),
     Row(
         "killed half-way", claim(wait=WaitStatus(signal=9), session=DIED), EndReason.HARNESS_SIGNAL

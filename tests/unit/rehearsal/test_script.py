@@ -208,6 +208,10 @@ def test_a_wrong_script_is_refused_with_field_value_rule_and_remedy(
             "x: turn[0].fault.headers has 'Connection', which the body itself decides",
         ),
         (
+            "text = 'a'\nfault = {kind = 'length', in_call = true}",
+            "x: turn[0].fault.in_call is true, but the turn calls no tool",
+        ),
+        (
             "fault = {kind = 'status', status = 400, times = 1}",
             "x: turn[0] is empty, but a turn must answer something",
         ),

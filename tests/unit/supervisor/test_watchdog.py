@@ -5,7 +5,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from fakes.playbook import Playbook
 from stanchion.protocol.evidence import Stop, StopReason
-from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult
+from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish
 from stanchion.protocol.launch import WatchdogLimits
 from stanchion.supervisor.evidence import (
     HarnessActive,
@@ -96,6 +96,27 @@ def test_twenty_failing_steps_are_a_storm(kind: str) -> None:
         if kind in {"steps", "both"}:
             book >> (number, UNKNOWN)
     book.stopped(FAILING, at_s=19)
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_three_calls_cut_at_the_limit_in_a_row_are_one_end(*, text: bool) -> None:
+    """Though the harness saves each as a step like any other."""
+    cut = Answered(
+        result=ExchangeResult.COMPLETED, finish=Finish.LENGTH, text_present=text, cut_tool_calls=1
+    )
+    step = Step(session="s", reason="length", counts=True)
+    book = Playbook() >> (1, ended(1, cut)) >> (1, step) >> (2, ended(2, cut)) >> (2, step)
+    book >> (3, ended(3)) >> (3, STEP) >> (4, ended(4, cut)) >> (5, ended(5, cut)) >> (5, step)
+    book.goes_on()
+    (book >> (6, ended(6, cut))).stopped(StopReason.LENGTH_STOP, at_s=6)
+
+
+def test_answers_cut_in_their_text_are_the_harness_to_handle() -> None:
+    cut = Answered(result=ExchangeResult.COMPLETED, finish=Finish.LENGTH, text_present=True)
+    book = Playbook()
+    for number in range(9):
+        book >> (number, ended(number, cut)) >> (number, STEP)
+    book.goes_on()
 
 
 def test_progress_resets_every_storm() -> None:

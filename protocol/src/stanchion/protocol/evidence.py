@@ -24,6 +24,7 @@ class StopReason(StrEnum):
 
     STALLED_FAILING = "stalled_failing"
     STALLED_SILENT = "stalled_silent"
+    LENGTH_STOP = "length_stop"
     DEADLINE = "deadline"
     MISMATCH = "mismatch"
     PROVIDER_REFUSED = "provider_refused"

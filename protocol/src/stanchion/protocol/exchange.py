@@ -93,6 +93,8 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     text_present: bool | None = None
     tool_calls: int | None = None
     """Whole tool calls."""
+    cut_tool_calls: int | None = None
+    """Tool calls that began and did not come whole."""
     body_sha256: str | None = None
     """Of the body as it came."""
     sent_sha256: str | None = None

@@ -140,6 +140,8 @@ class WatchdogLimits(_Part, frozen=True, kw_only=True):
     max_failing_steps: int = 20
     max_context_overflows: int = 3
     max_identical_invalid_calls: int = 10
+    max_cut_responses: int = 3
+    """Responses in a row that the output limit cut inside a tool call."""
 
 
 class Deadlines(_Part, frozen=True, kw_only=True):

@@ -156,12 +156,7 @@ def _contradiction(turn: Turn) -> str | None:
             '.pause is "forever", so its text and tools would never be sent; '
             "keep only reasoning in this turn"
         )
-    if turn.pause and turn.fault:
-        return (
-            '.fault stands beside pause = "forever", so one would hide the other; '
-            'keep one, or write fault = {kind = "stall", after = N}'
-        )
-    if turn.fault and (problem := rules.problem(turn.fault)):
+    if turn.fault and (problem := _wrong_fault(turn, turn.fault)):
         return f".fault{problem}"
     replaced = isinstance(turn.fault, kinds.REPLACES_THE_ANSWER) and turn.fault.times is None
     if not (turn.reasoning or turn.text or turn.tool or turn.pause or turn.finish or replaced):
@@ -170,6 +165,17 @@ def _contradiction(turn: Turn) -> str | None:
             "or a finish if an empty answer is meant"
         )
     return None
+
+
+def _wrong_fault(turn: Turn, fault: Fault) -> str | None:
+    if turn.pause:
+        return (
+            ' stands beside pause = "forever", so one would hide the other; '
+            'keep one, or write fault = {kind = "stall", after = N}'
+        )
+    if isinstance(fault, kinds.LengthFault) and fault.in_call and not turn.tool:
+        return ".in_call is true, but the turn calls no tool; give it a [[turn.tool]]"
+    return rules.problem(fault)
 
 
 def _explain(message: str, raw: dict[str, object]) -> str:

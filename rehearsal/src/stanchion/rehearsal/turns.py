@@ -67,6 +67,8 @@ class Answer:
     echo: tuple[str, ...] = ()
     """Text after the text, each part as one delta."""
     ending: Ending = Ending.WHOLE
+    cut_call: bool = False
+    """The arguments of the last tool call stop half-way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stanchion.protocol.evidence import Stop, StopReason
-from stanchion.protocol.exchange import ErrorClass, ExchangeResult
+from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish
 from stanchion.protocol.launch import WatchdogLimits
 from stanchion.supervisor.evidence import Evidence, RequestEnded, Step, ToolFailed
 from stanchion.supervisor.liveness import Liveness
@@ -74,6 +74,9 @@ class Watchdog:
         self.progress = Progress()
         self.liveness = Liveness(stream_live_ms=limits.stream_live_s * 1000)
         self.failures = Failures()
+        self.cut_responses = 0
+        """In a row, by the output limit, inside a tool call. Progress does not clear it: a harness
+        saves such a step as it saves any other."""
         self.active_ms = 0
         """Credited time of the agent, without held time."""
         self.held_ms = 0
@@ -121,8 +124,8 @@ class Watchdog:
             self.failures = Failures()
         else:
             self.failures.observe(evidence, self.active_ms)
-        if isinstance(evidence, RequestEnded) and evidence.answered.has_content:
-            self.content_ms = self.active_ms
+        if isinstance(evidence, RequestEnded):
+            self._answered(evidence.answered)
         self.liveness.observe(evidence, active_ms=self.active_ms, passed_ms=self.passed_ms)
         if not self.liveness.waiting(self.passed_ms):
             self.stop = next(
@@ -134,6 +137,12 @@ class Watchdog:
                 None,
             )
         return self.stop
+
+    def _answered(self, answered: Answered) -> None:
+        if answered.has_content:
+            self.content_ms = self.active_ms
+        cut = answered.finish is Finish.LENGTH and bool(answered.cut_tool_calls)
+        self.cut_responses = self.cut_responses + 1 if cut else 0
 
     def _credit(self, at_ms: int) -> None:
         credit = min(max(at_ms - self._last_ms, 0), MOST_CREDIT_MS)
@@ -148,6 +157,13 @@ def _deadline(dog: Watchdog) -> str | None:
     if dog.active_ms < dog.agent_ms:
         return None
     return f"the agent's {dog.agent_ms // 1000} s are over"
+
+
+def _cut_storm(dog: Watchdog) -> str | None:
+    count = dog.cut_responses
+    if count < dog.limits.max_cut_responses:
+        return None
+    return f"{count} responses in a row were cut inside a tool call at their output limit"
 
 
 def _failing_storm(dog: Watchdog) -> str | None:
@@ -193,6 +209,7 @@ def _silent_long(dog: Watchdog) -> str | None:
 
 
 RULES: tuple[tuple[StopReason, Callable[[Watchdog], str | None]], ...] = (
+    (StopReason.LENGTH_STOP, _cut_storm),
     (StopReason.STALLED_FAILING, _failing_storm),
     (StopReason.STALLED_FAILING, _overflow_storm),
     (StopReason.STALLED_FAILING, _invalid_storm),

@@ -165,3 +165,11 @@ def test_the_deltas_join_to_what_the_script_said(
                 joined[field] += document["delta"][field]
     assert (joined["thinking"], joined["text"]) == (reasoning, text)
     assert json.loads(joined["partial_json"]) == arguments
+
+
+def test_a_call_that_is_cut_at_the_limit_is_no_json() -> None:
+    documents = sent(answer(calls=(CALL,), finish="length", cut_call=True))
+    pieces = [d["delta"]["partial_json"] for d in documents if d["type"] == "content_block_delta"]
+    with pytest.raises(json.JSONDecodeError):
+        json.loads("".join(pieces))
+    assert documents[-2]["delta"]["stop_reason"] == "max_tokens"

@@ -4,6 +4,8 @@ import pytest
 
 from stanchion.rehearsal.dialects.building import (
     argument_fragments,
+    arguments_said,
+    arguments_text,
     bearer_key,
     digest,
     field_of,
@@ -15,6 +17,7 @@ from stanchion.rehearsal.dialects.building import (
 )
 from stanchion.rehearsal.script import ToolCall
 from stanchion.rehearsal.turns import Refusal
+from unit.rehearsal.dialects.test_openai_chat import answer
 
 
 @pytest.mark.parametrize(
@@ -68,9 +71,16 @@ def test_words_come_three_by_three_and_lose_nothing() -> None:
 
 def test_fragments_join_to_the_arguments() -> None:
     call = ToolCall(name="a", arguments={"command": "x" * 60})
-    fragments = list(argument_fragments(call))
+    fragments = list(argument_fragments(arguments_text(call)))
     assert [len(fragment) for fragment in fragments[:-1]] == [24, 24, 24]
     assert json.loads("".join(fragments)) == call.arguments
+
+
+def test_of_a_cut_answer_the_last_calls_arguments_stop_half_way() -> None:
+    calls = (ToolCall(name="a", arguments={"n": 1}), ToolCall(name="b", arguments={"n": 2}))
+    said = answer(calls=calls, cut_call=True)
+    assert list(arguments_said(said)) == [(calls[0], '{"n":1}'), (calls[1], '{"n')]
+    assert [text for _, text in arguments_said(answer(calls=calls))] == ['{"n":1}', '{"n":2}']
 
 
 def test_the_gap_is_between_events_only() -> None:

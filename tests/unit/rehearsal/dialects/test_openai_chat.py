@@ -392,3 +392,16 @@ def test_the_deltas_join_to_what_the_script_said(
         for fragment in delta.get("tool_calls", ())
     )
     assert json.loads(joined) == arguments
+
+
+def test_a_call_that_is_cut_at_the_limit_is_no_json() -> None:
+    said = answer(calls=(CALL,), finish="length", cut_call=True)
+    streamed = openai_chat.render(STREAM, said, IDENTITY)
+    parts = [part for delta in deltas(streamed) for part in delta.get("tool_calls", ())]
+    arguments = "".join(part["function"]["arguments"] for part in parts)
+    document = json.loads(openai_chat.render(WHOLE, said, IDENTITY).pieces[0].data)
+    (choice,) = document["choices"]
+    assert choice["finish_reason"] == "length"
+    assert choice["message"]["tool_calls"][0]["function"]["arguments"] == arguments
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(arguments)

@@ -14,6 +14,7 @@ SAID = answer(text="hi", hold_s=1.0)
         (kinds.SlowHeadersFault(wait_s=0.5), {"hold_s": 1.5}),
         (kinds.MissingUsageFault(), {"usage": None}),
         (kinds.LengthFault(), {"finish": "length"}),
+        (kinds.LengthFault(in_call=True), {"finish": "length", "cut_call": True}),
         (kinds.UnknownFinishFault(), {"finish": "rehearsed_unknown"}),
         (kinds.NoFinishFault(), {"ending": Ending.NOTHING}),
         (kinds.NoFinishFault(done=True), {"ending": Ending.MARKER}),

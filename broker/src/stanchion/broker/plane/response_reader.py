@@ -123,6 +123,7 @@ class ResponseReader:
             reasoning_present=_reasoning(told, result),
             text_present=told.text,
             tool_calls=told.tool_calls,
+            cut_tool_calls=told.cut_calls,
             body_sha256=self._sha256.hexdigest(),
             body_bytes=self.size_bytes,
         )

@@ -166,6 +166,9 @@ def _provider_refused(evidence: Evidence) -> str | None:
 
 def _length_stop(evidence: Evidence) -> str | None:
     claim = evidence.claim
+    stopped = _stopped_for(StopReason.LENGTH_STOP)(evidence)
+    if stopped is not None:
+        return stopped
     if evidence.wire.last_finish is Finish.LENGTH:
         return "the last response was cut at its output limit and nothing followed"
     if claim and claim.session and claim.session.state is SessionState.LENGTH:

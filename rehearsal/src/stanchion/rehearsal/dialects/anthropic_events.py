@@ -12,7 +12,12 @@ from itertools import chain, count
 
 import msgspec
 
-from stanchion.rehearsal.dialects.building import Json, argument_fragments, word_groups
+from stanchion.rehearsal.dialects.building import (
+    Json,
+    argument_fragments,
+    arguments_said,
+    word_groups,
+)
 from stanchion.rehearsal.dialects.reply import Identity
 from stanchion.rehearsal.script import Usage
 from stanchion.rehearsal.turns import Answer, Asked, Ending, Refusal
@@ -57,14 +62,14 @@ def message_events(asked: Asked, answer: Answer, identity: Identity) -> Iterator
     if parts := (*word_groups(answer.text), *answer.echo):
         deltas = ({"type": "text_delta", "text": part} for part in parts)
         yield from _block(next(indexes), {"type": "text", "text": ""}, deltas)
-    for number, call in enumerate(answer.calls):
+    for number, (call, arguments) in enumerate(arguments_said(answer)):
         head: Json = {
             "type": "tool_use",
             "id": tool_id(number, identity),
             "name": call.name,
             "input": {},
         }
-        texts = chain([""], argument_fragments(call))
+        texts = chain([""], argument_fragments(arguments))
         fragments = ({"type": "input_json_delta", "partial_json": text} for text in texts)
         yield from _block(next(indexes), head, fragments)
     if answer.ending is Ending.WHOLE:

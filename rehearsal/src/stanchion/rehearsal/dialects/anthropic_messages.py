@@ -153,7 +153,7 @@ def _message(asked: Asked, answer: Answer, identity: Identity) -> Json:
             "type": "tool_use",
             "id": tool_id(index, identity),
             "name": call.name,
-            "input": call.arguments,
+            "input": {} if answer.cut_call and index == len(answer.calls) - 1 else call.arguments,
         }
         for index, call in enumerate(answer.calls)
     ]

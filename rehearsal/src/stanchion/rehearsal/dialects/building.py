@@ -12,7 +12,7 @@ import msgspec
 
 from stanchion.rehearsal.dialects.reply import JSON, Piece, Reply
 from stanchion.rehearsal.script import ToolCall
-from stanchion.rehearsal.turns import Refusal
+from stanchion.rehearsal.turns import Answer, Refusal
 
 Json = dict[str, object]
 
@@ -75,9 +75,16 @@ def arguments_text(call: ToolCall) -> str:
     return msgspec.json.encode(call.arguments).decode()
 
 
-def argument_fragments(call: ToolCall) -> Iterator[str]:
-    """Pieces of the arguments as JSON text, cut without regard to its syntax."""
-    arguments = arguments_text(call)
+def arguments_said(answer: Answer) -> Iterator[tuple[ToolCall, str]]:
+    """Each call and its arguments as JSON text, of which a cut one has the first half."""
+    last = len(answer.calls) - 1
+    for index, call in enumerate(answer.calls):
+        text = arguments_text(call)
+        yield call, text[: len(text) // 2] if answer.cut_call and index == last else text
+
+
+def argument_fragments(arguments: str) -> Iterator[str]:
+    """Pieces of the JSON text, cut without regard to its syntax."""
     for start in range(0, len(arguments), _FRAGMENT_CHARACTERS):
         yield arguments[start : start + _FRAGMENT_CHARACTERS]
 

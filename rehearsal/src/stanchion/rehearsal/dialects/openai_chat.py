@@ -12,7 +12,7 @@ import msgspec
 from stanchion.rehearsal.dialects.building import (
     Json,
     argument_fragments,
-    arguments_text,
+    arguments_said,
     bearer_key,
     digest,
     field_of,
@@ -23,7 +23,7 @@ from stanchion.rehearsal.dialects.building import (
     word_groups,
 )
 from stanchion.rehearsal.dialects.reply import EVENT_STREAM, JSON, End, Identity, Reply
-from stanchion.rehearsal.script import ToolCall, Usage
+from stanchion.rehearsal.script import Usage
 from stanchion.rehearsal.turns import Answer, Asked, Ending, Refusal
 
 MODEL_ID = "rehearsal"
@@ -130,8 +130,8 @@ def _events(asked: Asked, answer: Answer, identity: Identity) -> Iterator[bytes]
         return
     for part in (*word_groups(answer.text), *answer.echo):
         yield event({"content": part})
-    for index, call in enumerate(answer.calls):
-        for fragment in _call_fragments(index, call, identity):
+    for index, (call, arguments) in enumerate(arguments_said(answer)):
+        for fragment in _call_fragments(index, call.name, arguments, identity):
             yield event({"tool_calls": [fragment]})
     if answer.ending is Ending.WHOLE:
         yield event({}, _finish(answer))
@@ -155,9 +155,9 @@ def _completion(asked: Asked, answer: Answer, identity: Identity) -> Json:
             {
                 "id": _call_id(index, identity),
                 "type": "function",
-                "function": {"name": call.name, "arguments": arguments_text(call)},
+                "function": {"name": call.name, "arguments": arguments},
             }
-            for index, call in enumerate(answer.calls)
+            for index, (call, arguments) in enumerate(arguments_said(answer))
         ]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(answer)}
     document = {**_head(asked, identity, "chat.completion"), "choices": [choice]}
@@ -194,14 +194,14 @@ def _usage(usage: Usage) -> Json:
     return document
 
 
-def _call_fragments(index: int, call: ToolCall, identity: Identity) -> Iterator[Json]:
+def _call_fragments(index: int, name: str, arguments: str, identity: Identity) -> Iterator[Json]:
     yield {
         "index": index,
         "id": _call_id(index, identity),
         "type": "function",
-        "function": {"name": call.name, "arguments": ""},
+        "function": {"name": name, "arguments": ""},
     }
-    for fragment in argument_fragments(call):
+    for fragment in argument_fragments(arguments):
         yield {"index": index, "function": {"arguments": fragment}}
 
 

@@ -29,8 +29,8 @@ def _missing_usage(_fault: kinds.MissingUsageFault, answer: Answer, _key: str) -
 
 
 @alter.register
-def _length(_fault: kinds.LengthFault, answer: Answer, _key: str) -> Answer:
-    return replace(answer, finish="length")
+def _length(fault: kinds.LengthFault, answer: Answer, _key: str) -> Answer:
+    return replace(answer, finish="length", cut_call=fault.in_call)
 
 
 @alter.register

@@ -87,6 +87,9 @@ class MissingUsageFault(AnyFault, frozen=True, kw_only=True, tag="missing_usage"
 class LengthFault(AnyFault, frozen=True, kw_only=True, tag="length"):
     """An answer that says it was cut at the output limit."""
 
+    in_call: bool = False
+    """True: the limit struck within the arguments of the last tool call."""
+
 
 class RedirectFault(AnyFault, frozen=True, kw_only=True, tag="redirect"):
     """The advice to ask elsewhere."""

@@ -40,10 +40,19 @@ def test_a_call_without_a_name_is_none(name: object) -> None:
 def test_a_call_whose_block_does_not_end_is_none_and_one_that_ends_twice_is_one() -> None:
     blocks = Blocks()
     blocks.start(0, TOOL)
-    assert blocks.whole_calls == 0
+    assert (blocks.whole_calls, blocks.cut_calls) == (0, 1)
     blocks.stop(0)
     blocks.stop(0)
-    assert blocks.whole_calls == 1
+    assert (blocks.whole_calls, blocks.cut_calls) == (1, 0)
+
+
+def test_a_call_that_broke_off_is_counted_as_cut() -> None:
+    blocks = Blocks()
+    blocks.start(0, TOOL)
+    blocks.delta(0, {"type": "input_json_delta", "partial_json": '{"command": "ls'})
+    blocks.stop(0)
+    blocks.content([TOOL, {**TOOL, "input": "ls"}])
+    assert (blocks.whole_calls, blocks.cut_calls) == (1, 2)
 
 
 def test_what_the_provider_runs_itself_is_no_call_of_the_harness() -> None:

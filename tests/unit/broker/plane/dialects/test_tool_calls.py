@@ -10,25 +10,25 @@ def fragment(index: object, name: str | None, arguments: object) -> dict[str, An
 
 
 @pytest.mark.parametrize(
-    ("fragments", "whole"),
+    ("fragments", "whole", "cut"),
     [
-        ([], 0),
-        ([fragment(0, "f", "{}")], 1),
-        ([fragment(0, "f", "")], 1),
-        ([fragment(0, "f", '{"a"'), fragment(0, None, ":1}")], 1),
-        ([fragment(0, "f", '{"a"')], 0),
-        ([fragment(0, None, "{}")], 0),
-        ([fragment(0, "f", {"a": 1})], 1),
-        ([fragment(0, "f", "{}"), fragment(1, "g", "{")], 1),
-        ([fragment(0, "f", "\ud800")], 0),
-        ([fragment("x", "f", "{}"), "junk", {"function": 3}], 1),
+        ([], 0, 0),
+        ([fragment(0, "f", "{}")], 1, 0),
+        ([fragment(0, "f", "")], 1, 0),
+        ([fragment(0, "f", '{"a"'), fragment(0, None, ":1}")], 1, 0),
+        ([fragment(0, "f", '{"a"')], 0, 1),
+        ([fragment(0, None, "{}")], 0, 1),
+        ([fragment(0, "f", {"a": 1})], 1, 0),
+        ([fragment(0, "f", "{}"), fragment(1, "g", "{")], 1, 1),
+        ([fragment(0, "f", "\ud800")], 0, 1),
+        ([fragment("x", "f", "{}"), "junk", {"function": 3}], 1, 0),
     ],
 )
-def test_only_whole_calls_count(fragments: list[Any], whole: int) -> None:
+def test_only_whole_calls_count(fragments: list[Any], whole: int, cut: int) -> None:
     calls = ToolCalls()
     for part in fragments:
         calls.take(0, [part], None)
-    assert calls.whole() == whole
+    assert (calls.whole(), calls.cut()) == (whole, cut)
 
 
 def test_calls_of_other_choices_are_others() -> None:

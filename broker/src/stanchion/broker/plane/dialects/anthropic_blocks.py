@@ -35,6 +35,7 @@ class Blocks:
         self.text = False
         self.thinking = False
         self.whole_calls = 0
+        self._broken_calls = 0
         self._open: dict[int, _Call] = {}
 
     def start(self, index: object, block: object) -> None:
@@ -57,7 +58,7 @@ class Blocks:
     def stop(self, index: object) -> None:
         """`content_block_stop`."""
         if isinstance(index, int) and index in self._open:
-            self.whole_calls += self._open.pop(index).is_whole()
+            self._ended(self._open.pop(index))
 
     def content(self, blocks: object) -> None:
         """The content of a message that was not streamed."""
@@ -66,7 +67,17 @@ class Blocks:
                 continue
             self._shown(block)
             if block.get("type") == "tool_use":
-                self.whole_calls += _call(block).is_whole()
+                self._ended(_call(block))
+
+    @property
+    def cut_calls(self) -> int:
+        """Calls that began and did not come whole, with those whose block never ended."""
+        return self._broken_calls + len(self._open)
+
+    def _ended(self, call: _Call) -> None:
+        whole = call.is_whole()
+        self.whole_calls += whole
+        self._broken_calls += not whole
 
     def _shown(self, part: dict[str, object]) -> None:
         """Text and thinking, which a start and a delta name alike; empty strings are no evidence.

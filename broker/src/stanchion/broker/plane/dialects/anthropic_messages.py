@@ -144,6 +144,7 @@ class MessageFold:
             reasoning=blocks.thinking or bool(counted),
             text=blocks.text,
             tool_calls=blocks.whole_calls,
+            cut_calls=blocks.cut_calls,
         )
 
     def _started(self, message: object) -> None:

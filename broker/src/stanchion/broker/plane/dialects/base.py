@@ -36,6 +36,9 @@ class Told:
     reasoning: bool
     text: bool
     tool_calls: int
+    """Whole ones."""
+    cut_calls: int
+    """Begun, and not whole."""
 
 
 class ResponseFold(Protocol):

@@ -129,6 +129,7 @@ class ChatFold:
             reasoning=self._reasoning or bool(counted),
             text=self._text,
             tool_calls=whole,
+            cut_calls=self._calls.cut(),
         )
 
     def _document(self, data: bytes) -> bool:

@@ -35,6 +35,10 @@ class ToolCalls:
         """How many came whole."""
         return sum(_is_whole(call) for call in self._calls.values())
 
+    def cut(self) -> int:
+        """How many began and did not come whole."""
+        return len(self._calls) - self.whole()
+
     def _function(self, choice: int, key: int, function: object) -> None:
         if not isinstance(function, dict):
             return
