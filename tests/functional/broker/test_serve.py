@@ -157,3 +157,15 @@ def command_in(state: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=40,
         check=False,
     )
+
+
+async def test_a_broker_started_by_the_way_goes_once_no_attempt_is_open(root: Path) -> None:
+    with live_broker(root) as broker:
+        async with enrolled(broker, 9) as run:
+            broker.kill()
+    with live_broker(root, "--idle-exit", "0.2") as broker:
+        with pytest.raises(subprocess.TimeoutExpired):
+            broker.process.wait(1)
+        await broker.close(run.id)
+        assert broker.process.wait(20) == 0
+    assert not broker.paths.admin_socket.exists()

@@ -51,8 +51,20 @@ broker.add_command(check)
 )
 @click.option("--runtime-dir", type=click.Path(path_type=Path), help="For attempt directories.")
 @click.option("--ready-fd", type=int, help='Write {"pid": …} to this descriptor when listening.')
+@click.option(
+    "--idle-exit",
+    "idle_exit_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="End by itself once no attempt was open and nobody asked anything for so many seconds "
+    "[default: stay]. `stanchion run` starts its broker with 900.",
+)
 def serve(
-    state_dir: str | None, config_path: Path | None, runtime_dir: Path | None, ready_fd: int | None
+    state_dir: str | None,
+    config_path: Path | None,
+    runtime_dir: Path | None,
+    ready_fd: int | None,
+    idle_exit_s: float | None,
 ) -> None:
     """Run the broker in the foreground."""
     from stanchion.broker.receipts.ledger import LedgerError
@@ -64,6 +76,7 @@ def serve(
         runtime_dir=runtime_dir or _default_runtime_dir(),
         config_path=None if config_path is None else config_path.absolute(),
         ready_fd=ready_fd,
+        idle_exit_s=idle_exit_s,
         environ=os.environ,
     )
     try:

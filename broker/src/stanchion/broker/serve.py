@@ -25,6 +25,7 @@ from stanchion.broker.attempts.runs import Runs
 from stanchion.broker.client.paths import StatePaths
 from stanchion.broker.config import Config, built_in, read_config
 from stanchion.broker.housekeeping import Housekeeping
+from stanchion.broker.idle import Idle
 from stanchion.broker.receipts.ledger import Ledger
 from stanchion.broker.state_folder import bind_admin, prepare
 from stanchion.broker.tasks import Tasks
@@ -43,6 +44,8 @@ class Settings:
     runtime_dir: Path
     config_path: Path | None
     ready_fd: int | None
+    idle_exit_s: float | None
+    """End once nobody has needed it for so long; None = stay."""
     environ: MutableMapping[str, str]
 
 
@@ -75,7 +78,7 @@ async def _serve(settings: Settings, config: Config) -> None:
             tasks.start(
                 Housekeeping(attempts=runs, events=ledger.events, settings=config.broker).keep()
             )
-            await _until_ended(settings, config, ledger, runs, admin_socket)
+            await _until_ended(settings, config, ledger, runs, admin_socket, tasks)
             tasks.cancel()
     finally:
         await ledger.aclose()
@@ -89,9 +92,19 @@ def _accounts(settings: Settings, config: Config, ledger: Ledger) -> Accounts:
 
 
 async def _until_ended(
-    settings: Settings, config: Config, ledger: Ledger, runs: Runs, admin_socket: socket.socket
+    settings: Settings,
+    config: Config,
+    ledger: Ledger,
+    runs: Runs,
+    admin_socket: socket.socket,
+    tasks: Tasks,
 ) -> None:
     ended = asyncio.Event()
+    idle = Idle(
+        after_s=settings.idle_exit_s,
+        busy=lambda: runs.open_count > 0,
+        clock_s=asyncio.get_running_loop().time,
+    )
     admin = Admin(
         runs=runs,
         ledger=ledger,
@@ -99,11 +112,13 @@ async def _until_ended(
         config_path=settings.config_path,
         metrics=Metrics(runs, ledger),
         stop=ended.set,
+        needed=idle.needed,
     )
     site = await AdminSite.start(admin.application(), admin_socket)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     _announce(settings)
+    tasks.start(idle.watch(ended.set))
     await ended.wait()
     _log.info("ending: %d open attempts", runs.open_count)
     await runs.stop()

@@ -53,10 +53,13 @@ class Admin:
     config_path: Path | None
     metrics: Metrics
     stop: Callable[[], None]
+    needed: Callable[[], None] = lambda: None
+    """Called for each answer, other than figures that are scraped."""
 
     def application(self) -> web.Application:
         """The routes."""
         app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[constant_errors])
+        app.on_response_prepare.append(self._note_need)
         app.router.add_get("/healthz", self.health)
         app.router.add_get("/metrics", self.scrape)
         app.router.add_get("/v1/profiles", self.profiles)
@@ -80,6 +83,10 @@ class Admin:
         app.router.add_post("/v1/jobs/{id}/close", self.close_job)
         app.router.add_post("/v1/stop", self.stop_broker)
         return app
+
+    async def _note_need(self, request: web.Request, _: web.StreamResponse) -> None:
+        if request.path != "/metrics":
+            self.needed()
 
     async def health(self, _: web.Request) -> web.Response:
         return json_answer(

@@ -25,6 +25,8 @@ START_S = 30.0
 STOP_S = 15.0
 OTHER_S, LOOK_S = 10.0, 0.1
 LAST_LINES = 5
+IDLE_EXIT_S = 900
+"""A broker that was started by the way ends so long after anybody needed it."""
 READY_LINE_BYTES = 16384
 
 Say = Callable[[str], None]
@@ -99,7 +101,7 @@ async def _start(paths: StatePaths, config: ConfigFile | None) -> Health:
     ready, its_ready = os.pipe()
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     arguments = ["-m", "stanchion.broker", "serve", "--state-dir", str(paths.root)]
-    arguments += ["--ready-fd", str(EXTRA_FD)]
+    arguments += ["--ready-fd", str(EXTRA_FD), "--idle-exit", str(IDLE_EXIT_S)]
     arguments += ["--config", str(config.path)] if config else []
     try:
         # The whole environment: a profile's credential may be one of its variables.
