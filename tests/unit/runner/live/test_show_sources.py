@@ -44,9 +44,11 @@ def test_a_result_whose_receipts_are_elsewhere_leads_there(tmp_path: Path) -> No
 def test_a_jobs_folder_is_one_block_an_attempt(tmp_path: Path) -> None:
     for name in ("a__1", "a__2"):
         an_attempt(tmp_path / "attempts" / name)
+    (tmp_path / "job.json").write_text('{"version": 2, "attempts": 3}')
     text = text_of(from_path(tmp_path))
 
     assert text.count("ENDED") == 2
+    assert text.count("attempt 1 of 3") == 2
     assert f"stanchion audit {tmp_path / 'attempts' / 'a__1'}" in text
 
 

@@ -1,5 +1,6 @@
 """A result as people read it."""
 
+import pytest
 from tests.fakes.receipts import asked, closed, ending, exchange_end, exchange_start, honest
 from tests.fakes.results import a_result, an_open_attempt
 
@@ -110,6 +111,21 @@ def test_a_row_of_failures_at_the_end_is_named() -> None:
 
 def test_the_next_command_uses_the_path_that_was_given() -> None:
     assert "stanchion logs out/attempts/a__1" in result_text(a_result(), where="out/attempts/a__1")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "planned", "said"),
+    [
+        (2, 3, "attempt 2 of 3 ·"),
+        (4, 3, "attempt 4, a retry ·"),
+        (2, None, "attempt 2 ·"),
+        (1, 1, "attempt 1 ·"),
+    ],
+)
+def test_an_attempt_is_numbered_among_the_planned(
+    attempt: int, planned: int | None, said: str
+) -> None:
+    assert said in result_text(a_result(attempt=attempt), planned=planned)
 
 
 def test_an_attempt_that_runs_has_no_ending_and_says_how_to_join() -> None:

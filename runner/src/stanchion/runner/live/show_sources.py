@@ -14,7 +14,12 @@ from stanchion.runner.live.board import Board
 from stanchion.runner.live.following import read_events
 from stanchion.runner.live.targets import find_target
 from stanchion.runner.live.view_document import shown
-from stanchion.runner.results.job_folder import RESULT, read_results, result_files
+from stanchion.runner.results.job_folder import (
+    RESULT,
+    planned_attempts,
+    read_results,
+    result_files,
+)
 from stanchion.runner.results.result_text import result_text
 from stanchion.runner.results.wire_picture import WirePicture, picture
 
@@ -29,6 +34,8 @@ class Shown:
     wire: WirePicture | None
     where: str | None = None
     """The path by which it was found."""
+    planned: int | None = None
+    """Attempts that its job planned for each task."""
 
 
 def from_path(path: Path) -> list[Shown]:
@@ -37,7 +44,8 @@ def from_path(path: Path) -> list[Shown]:
     found = []
     for file in files:
         (result,) = read_results(file)
-        found.append(Shown(result, _receipts(result, file.parent), str(file.parent)))
+        wire = _receipts(result, file.parent)
+        found.append(Shown(result, wire, str(file.parent), planned_attempts(file.parent)))
     return found
 
 
@@ -93,4 +101,6 @@ async def from_run(name: str, paths: StatePaths) -> Shown:
 
 def text_of(found: Sequence[Shown]) -> str:
     """For people."""
-    return "\n\n".join(result_text(one.result, one.wire, where=one.where) for one in found)
+    return "\n\n".join(
+        result_text(one.result, one.wire, where=one.where, planned=one.planned) for one in found
+    )

@@ -48,6 +48,12 @@ def default_folder(base: Path, *, day: str, name: str) -> Path:
     return folder
 
 
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What every version of `job.json` may say."""
+
+    attempts: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class JobFolder:
     """A result folder being written."""
@@ -149,6 +155,14 @@ def result_files(path: Path) -> list[Path]:
             remedy="name a folder that `stanchion run` wrote, or one of its attempts",
         )
     return found
+
+
+def planned_attempts(attempt: Path) -> int | None:
+    """Attempts that the job of an attempt's folder planned for each task; None = it does not say."""
+    try:
+        return decode((attempt.parent.parent / JOB).read_bytes(), _Plan).attempts
+    except (OSError, CodecError):
+        return None
 
 
 def _attempt_key(result: Path) -> tuple[str, int]:

@@ -19,10 +19,16 @@ Shown = AttemptResult | OpenAttempt
 Counts = Mapping[int | None, int] | Mapping[str | None, int]
 
 
-def result_text(result: Shown, wire: WirePicture | None = None, *, where: str | None = None) -> str:
+def result_text(
+    result: Shown,
+    wire: WirePicture | None = None,
+    *,
+    where: str | None = None,
+    planned: int | None = None,
+) -> str:
     """The block. `where`: the path by which its reader got here, if there is one."""
     lines = [
-        _head(result, wire),
+        _head(result, wire, planned),
         *_ending_lines(result, wire),
         _line("next", _next(result, where)),
         _line("limit", _limit(result, wire)),
@@ -36,13 +42,24 @@ def result_text(result: Shown, wire: WirePicture | None = None, *, where: str | 
     return "\n".join(lines)
 
 
-def _head(result: Shown, wire: WirePicture | None) -> str:
+def _head(result: Shown, wire: WirePicture | None, planned: int | None) -> str:
     harness = f"{result.harness.name} {result.harness.version}"
     launch = wire and wire.launch
     profile = f" · profile {launch.spec.profile}" if launch else ""
     return (
-        f"run {result.run} · {result.task} attempt {result.attempt} · {harness} · "
+        f"run {result.run} · {result.task} attempt {_number(result, planned)} · {harness} · "
         f"{result.model}{profile}"
+    )
+
+
+def _number(result: Shown, planned: int | None) -> str:
+    """Numbers above the planned ones are retries."""
+    if planned is None or planned == 1 == result.attempt:
+        return str(result.attempt)
+    return (
+        f"{result.attempt} of {planned}"
+        if result.attempt <= planned
+        else f"{result.attempt}, a retry"
     )
 
 
