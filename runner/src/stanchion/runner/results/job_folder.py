@@ -158,7 +158,7 @@ def result_files(path: Path) -> list[Path]:
 
 
 def planned_attempts(attempt: Path) -> int | None:
-    """Attempts that the job of an attempt's folder planned for each task; None = it does not say."""
+    """How many its job planned for each task; None = it does not say."""
     try:
         return decode((attempt.parent.parent / JOB).read_bytes(), _Plan).attempts
     except (OSError, CodecError):
