@@ -228,3 +228,16 @@ def _line_of_turn_2(rehearsal: Rehearsal) -> dict[str, object]:
         assert rehearsal.send(b"", method="GET", path="/v1/models").status == 200
     (line,) = [line for line in rehearsal.witnessed() if line["turn"] == 2]
     return line
+
+
+def test_repeatable_answers_are_the_same_bytes_for_the_same_request(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    answers = []
+    for folder in folders:
+        folder.mkdir()
+        with Rehearsal(folder, SCRIPT, "--repeatable") as rehearsal:
+            answers += [rehearsal.send(request()), rehearsal.send(request("looked"))]
+    first, other, again, _ = answers
+    assert first.body == again.body
+    assert first.headers["x-request-id"] == again.headers["x-request-id"]
+    assert first.headers["x-request-id"] != other.headers["x-request-id"]

@@ -37,5 +37,13 @@ def test_a_port_that_cannot_be_one_is_refused(port: str) -> None:
 
 def test_help_names_every_option() -> None:
     output = CliRunner().invoke(rehearse, ["--help"]).output
-    for option in ("script", "port", "ready-fd", "key-stdin", "die-with-stdin", "log"):
+    for option in (
+        "script",
+        "port",
+        "ready-fd",
+        "key-stdin",
+        "die-with-stdin",
+        "log",
+        "repeatable",
+    ):
         assert f"--{option}" in output

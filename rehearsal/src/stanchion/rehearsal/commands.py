@@ -36,6 +36,11 @@ class _Refused(click.ClickException):
 @click.option("--key-stdin", is_flag=True, help="Demand the key in the first line of stdin.")
 @click.option("--die-with-stdin", is_flag=True, help="End when stdin is closed.")
 @click.option(
+    "--repeatable",
+    is_flag=True,
+    help="Ids and times from the request: the same again, byte by byte.",
+)
+@click.option(
     "--log",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Append one JSON line a request: what arrived and what was sent, as digests.",
@@ -50,6 +55,7 @@ def rehearse(
     *,
     key_stdin: bool,
     die_with_stdin: bool,
+    repeatable: bool,
 ) -> None:
     """Run a scripted model provider on loopback, in place of a real one.
 
@@ -72,6 +78,7 @@ def rehearse(
                 log=log,
                 key_stdin=key_stdin,
                 die_with_stdin=die_with_stdin,
+                repeatable=repeatable,
             )
         )
     except ScriptError as error:

@@ -42,6 +42,7 @@ class Settings:
     log: Path | None
     key_stdin: bool
     die_with_stdin: bool
+    repeatable: bool
 
 
 def run(settings: Settings) -> int:
@@ -75,7 +76,9 @@ async def _serve(
             )
             end(1)
 
-    server = RehearsalServer(script=settings.script, key=key, witness=witness)
+    server = RehearsalServer(
+        script=settings.script, key=key, witness=witness, repeatable=settings.repeatable
+    )
     runner = web.AppRunner(
         server.application(),
         handler_cancellation=True,

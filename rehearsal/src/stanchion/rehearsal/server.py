@@ -5,6 +5,7 @@ nor touch the bytes between the dialect and the socket.
 """
 
 import asyncio
+import hashlib
 import hmac
 import secrets
 import time
@@ -31,6 +32,8 @@ DIALECTS: dict[str, Dialect] = {
 }
 ROUTES = (*(("POST", path) for path in DIALECTS), ("GET", MODELS_PATH))
 BODY_LIMIT_BYTES = 64 * 1024 * 1024
+REPEATED_TIME_S = 1_767_225_600
+"""When every repeatable answer was created: 1 January 2026."""
 
 BODY_TOO_LARGE = Refusal(
     status=413, message=f"the body is larger than {BODY_LIMIT_BYTES} bytes; send a smaller one"
@@ -41,11 +44,18 @@ class RehearsalServer:
     """Answers requests from one script until it is stopped."""
 
     def __init__(
-        self, *, script: Script, key: str | None, witness: Callable[[bytes], None]
+        self,
+        *,
+        script: Script,
+        key: str | None,
+        witness: Callable[[bytes], None],
+        repeatable: bool = False,
     ) -> None:
+        """`repeatable` makes ids and times from the request, in place of chance and clock."""
         self._script = script
         self._key = key
         self._witness = witness
+        self._repeatable = repeatable
         self._tally = Tally()
         self.stopping = False
         """Set before the connections are closed, so that our end is not taken for the client's."""
@@ -56,7 +66,7 @@ class RehearsalServer:
         return app
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        identity = Identity(token=secrets.token_hex(16), created_s=int(time.time()))
+        identity = await self._identity(request)
         dialect = _dialect(request)
         exchange = Exchange(
             at_ms=time.time_ns() // 1_000_000,
@@ -73,6 +83,16 @@ class RehearsalServer:
             raise
         finally:
             self._witness(exchange.line())
+
+    async def _identity(self, request: web.Request) -> Identity:
+        if not self._repeatable:
+            return Identity(token=secrets.token_hex(16), created_s=int(time.time()))
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            body = b""  # refused below
+        token = hashlib.sha256(request.path.encode() + b"\0" + body).hexdigest()[:32]
+        return Identity(token=token, created_s=REPEATED_TIME_S)
 
     async def _decide(
         self, request: web.Request, exchange: Exchange, dialect: Dialect, identity: Identity
