@@ -1,6 +1,8 @@
-"""Every message of every version decodes for ever: one golden file each, never edited.
+"""Every message of every version decodes for ever: golden files, never edited.
 
-`python tests/conformance/protocol/test_golden_messages.py` writes the files of new messages.
+`NAME.json` is a message as it first was. One that has grown since gets another file, `NAME.2.json`
+and so on, which holds what came: `python tests/conformance/protocol/test_golden_messages.py` writes
+the files of new messages, and with `NAME...` the next one of these.
 """
 
 import json
@@ -82,19 +84,29 @@ def contains(new: object, old: object) -> bool:
     return new == old
 
 
-@pytest.mark.parametrize("name", sorted(MESSAGES))
-def test_a_golden_message_still_decodes_to_all_it_said(name: str) -> None:
-    data = (GOLDEN / f"{name}.json").read_bytes()
-    message = codec.decode(data, MESSAGES[name])
+def message_of(path: Path) -> str:
+    return path.name.partition(".")[0]
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.json")), ids=lambda path: path.stem)
+def test_a_golden_message_still_decodes_to_all_it_said(path: Path) -> None:
+    data = path.read_bytes()
+    message = codec.decode(data, MESSAGES[message_of(path)])
     assert contains(json.loads(codec.encode(message)), json.loads(data))
 
 
-def test_every_golden_file_belongs_to_a_message() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.json")} == set(MESSAGES)
+def test_every_golden_file_belongs_to_a_message_and_every_message_has_one() -> None:
+    assert {message_of(path) for path in GOLDEN.glob("*.json")} == set(MESSAGES)
+    assert all((GOLDEN / f"{name}.json").exists() for name in MESSAGES)
+
+
+def write(name: str, *, grown: bool) -> None:
+    number = len(list(GOLDEN.glob(f"{name}.*json")))
+    if number == 0 or grown:
+        path = GOLDEN / (f"{name}.json" if number == 0 else f"{name}.{number + 1}.json")
+        path.write_bytes(codec.encode_line(sample(MESSAGES[name])))
 
 
 if __name__ == "__main__":
-    for name, kind in MESSAGES.items():
-        path = GOLDEN / f"{name}.json"
-        if not path.exists():
-            path.write_bytes(codec.encode_line(sample(kind)))
+    for every in MESSAGES:
+        write(every, grown=every in sys.argv[1:])

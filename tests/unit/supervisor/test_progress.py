@@ -8,6 +8,7 @@ CONTENT = RequestEnded(1, Answered(result=ExchangeResult.COMPLETED, text_present
 CALL = RequestEnded(1, Answered(result=ExchangeResult.COMPLETED, tool_calls=1))
 EMPTY = RequestEnded(1, Answered(result=ExchangeResult.COMPLETED, text_present=False, tool_calls=0))
 CUT = RequestEnded(1, Answered(result=ExchangeResult.TRUNCATED, text_present=True))
+TITLE = RequestEnded(1, Answered(result=ExchangeResult.COMPLETED, text_present=True), side=True)
 STEP = Step(session="s", reason="stop", counts=True)
 NOT_COUNTED = Step(session="s", reason="unknown", counts=False)
 
@@ -21,7 +22,7 @@ def test_before_the_first_saved_step_the_wire_alone_counts() -> None:
     assert verdicts(CONTENT, CALL) == [True, True]
 
 
-@pytest.mark.parametrize("nothing", [EMPTY, CUT, Tick(), ToolsActive()])
+@pytest.mark.parametrize("nothing", [EMPTY, CUT, TITLE, Tick(), ToolsActive()])
 def test_what_is_no_completed_response_with_content_is_none(nothing: Evidence) -> None:
     assert verdicts(nothing) == [False]
 
@@ -64,3 +65,7 @@ def test_forgotten_responses_do_not_vouch_for_steps_for_ever() -> None:
         progress.observe(CONTENT)
     assert sum(progress.observe(STEP) for _ in range(1000)) == MOST_UNMATCHED
     assert progress.counted_steps == 1000
+
+
+def test_a_side_request_is_no_response_behind_a_step() -> None:
+    assert verdicts(NOT_COUNTED, TITLE, STEP, CONTENT) == [False, False, False, True]

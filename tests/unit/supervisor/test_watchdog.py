@@ -309,3 +309,29 @@ class Attempts(RuleBasedStateMachine):
 
 Attempts.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestAttempts = Attempts.TestCase
+
+
+def test_a_side_request_neither_fails_nor_cuts_nor_mends_anything() -> None:
+    cut = Answered(
+        result=ExchangeResult.COMPLETED, finish=Finish.LENGTH, text_present=True, cut_tool_calls=1
+    )
+
+    def aside(exchange: int, answered: Answered) -> RequestEnded:
+        return RequestEnded(exchange=exchange, answered=answered, side=True)
+
+    book = Playbook(max_failing_steps=2, max_cut_responses=2)
+    for number in range(1, 9):
+        book >> (number, aside(number, BROKEN)) >> (number, aside(number, cut))
+    book.goes_on()
+    assert book.dog.state is State.RUNNING
+    assert book.dog.progress_age_ms is None
+    book >> (60, ended(20, BROKEN)) >> (900, aside(21, GOOD)) >> (959, Tick())
+    book.goes_on()
+    (book >> (960, Tick())).stopped(FAILING, at_s=960)
+
+
+def test_a_side_request_under_way_is_a_sign_of_life() -> None:
+    book = Playbook() >> (5, RequestStarted(1)) >> (2000, StreamAlive(1)) >> (2401, Tick())
+    book.goes_on()
+    side = RequestEnded(exchange=1, answered=GOOD, side=True)
+    assert (book >> (2402, side)).dog.liveness.in_flight == {}

@@ -196,6 +196,8 @@ class ExchangeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="exchange_s
 
     exchange: int
     asked: Asked
+    side: str | None = None
+    """Name of the declared side request that it is; None = a main request."""
 
 
 class ExchangeAlive(msgspec.Struct, frozen=True, kw_only=True, tag="exchange_alive"):
@@ -218,6 +220,8 @@ class ExchangeEnded(msgspec.Struct, frozen=True, kw_only=True, tag="exchange_end
 
     exchange: int
     answered: Answered
+    side: str | None = None
+    """Name of the declared side request that it was; None = a main request."""
 
 
 class RequestDenied(msgspec.Struct, frozen=True, kw_only=True, tag="denied"):

@@ -33,6 +33,8 @@ class RequestEnded:
 
     exchange: int
     answered: Answered
+    side: bool = False
+    """Whether it was a declared side request, which is a sign of life and nothing more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Progress:
     def observe(self, evidence: Evidence) -> bool:
         """Whether this made progress."""
         match evidence:
-            case RequestEnded(answered=answered) if answered.has_content:
+            case RequestEnded(answered=answered, side=False) if answered.has_content:
                 self.responses = min(self.responses + 1, MOST_UNMATCHED)
                 if not self.saved_any_step:
                     return True

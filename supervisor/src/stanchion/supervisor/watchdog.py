@@ -47,7 +47,9 @@ class Failures:
 
     def observe(self, evidence: Evidence, at_ms: int) -> None:
         match evidence:
-            case RequestEnded(answered=answered) if answered.result is not ExchangeResult.COMPLETED:
+            case RequestEnded(side=False, answered=answered) if (
+                answered.result is not ExchangeResult.COMPLETED
+            ):
                 self.requests += 1
                 self.overflows += answered.error_class is ErrorClass.CONTEXT_OVERFLOW
                 self._failed(at_ms)
@@ -124,7 +126,7 @@ class Watchdog:
             self.failures = Failures()
         else:
             self.failures.observe(evidence, self.active_ms)
-        if isinstance(evidence, RequestEnded):
+        if isinstance(evidence, RequestEnded) and not evidence.side:
             self._answered(evidence.answered)
         self.liveness.observe(evidence, active_ms=self.active_ms, passed_ms=self.passed_ms)
         if not self.liveness.waiting(self.passed_ms):

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from fakes.receipts import exchange_end, exchange_start, frozen_launch, honest
+from fakes.receipts import asked, exchange_end, exchange_start, frozen_launch, honest
 from stanchion.broker.attempts.replaying import Begun, Replayed, interrupted, replay
 from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.protocol.evidence import HostFacts
@@ -38,8 +38,8 @@ def end(number: int, answered: Answered, **changes: object) -> tuple[type[msgspe
     return ExchangeEnd, {**exchange_end(number), "answered": answered, **changes}
 
 
-def start(number: int) -> tuple[type[msgspec.Struct], Any]:
-    return ExchangeStart, exchange_start(number)
+def start(number: int, *, side: str | None = None) -> tuple[type[msgspec.Struct], Any]:
+    return ExchangeStart, exchange_start(number, side=side)
 
 
 def failed_try(number: int, sending: int, held_ms: int) -> tuple[type[msgspec.Struct], Any]:
@@ -135,3 +135,23 @@ def test_nothing_on_record_is_nothing_known() -> None:
     so_far = replay((), SPEC)
     assert (so_far.opening, so_far.numbers, so_far.start_recorded) == (None, 0, False)
     assert (so_far.wire.exchanges, so_far.wire.limits, so_far.begun) == (0, [], {})
+
+
+def test_a_side_request_stays_one() -> None:
+    title = Answered(result=ExchangeResult.COMPLETED, status=200, finish=Finish.LENGTH)
+    so_far = replayed(
+        start(1, side="title"), end(1, title), start(2, side="title"), failed_try(2, 1, 30)
+    )
+    wire = so_far.wire
+    assert (wire.exchanges, wire.side_requests, wire.length_stops) == (2, 2, 0)
+    assert (wire.limits, wire.efforts, wire.last) == ([], [], None)
+    assert so_far.begun == {2: Begun(side="title", tries=2, held_ms=30)}
+    assert so_far.sides == {1: "title", 2: "title"}
+    assert so_far.spending.requests == 2
+
+
+def test_what_counts_is_what_was_sent() -> None:
+    """A corrected request asked for something else."""
+    told = {**exchange_start(1, sent=asked(limit=64_000, effort="high"))}
+    so_far = replayed((ExchangeStart, told))
+    assert (so_far.wire.limits, so_far.wire.efforts) == ([64_000], ["high"])

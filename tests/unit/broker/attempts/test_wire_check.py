@@ -1,7 +1,7 @@
 import pytest
 
 from fakes.launches import LIMIT, MODEL, spec
-from stanchion.broker.attempts.wire_check import first_difference, side_request
+from stanchion.broker.attempts.wire_check import first_difference, judge, side_request
 from stanchion.broker.plane.dialects.openai_chat import read_request
 from stanchion.protocol.exchange import Asked
 from stanchion.protocol.launch import Effort, SideRequest
@@ -61,3 +61,31 @@ def test_a_declared_side_request_has_at_most_its_own_limit() -> None:
     absent = asked(max_tokens=None)
     assert first_difference(terms, absent, exchange=1, side=side) is not None
     assert side_request(terms, b"{}") is None
+
+
+TITLE = SideRequest(name="title", body_contains="Generate a title", max_output_tokens=1000)
+TITLED = b'{"messages":"Generate a title for"}'
+
+
+@pytest.mark.parametrize(
+    ("limit", "effort", "body", "is_side", "difference"),
+    [
+        (1000, None, TITLED, True, None),
+        (LIMIT, "max", TITLED, False, None),
+        (1001, None, TITLED, False, ("output_limit", "1000")),
+        (1000, None, b"{}", False, ("output_limit", str(LIMIT))),
+        (LIMIT, "max", b"{}", False, None),
+    ],
+    ids=["as declared", "as a main one", "as neither", "without the fingerprint", "main"],
+)
+def test_a_side_request_is_one_only_on_its_own_terms(
+    limit: int,
+    effort: str | None,
+    body: bytes,
+    is_side: bool,
+    difference: tuple[str, str] | None,
+) -> None:
+    request = asked(max_tokens=limit, reasoning_effort=effort)
+    side, found = judge(spec(side_requests=(TITLE,)), request, body, exchange=3)
+    assert side == ("title" if is_side else None)
+    assert (found and (found.field, found.declared)) == difference

@@ -1,3 +1,5 @@
+import msgspec
+
 from stanchion.broker.attempts.wire_fold import WireFold
 from stanchion.broker.plane.dialects.openai_chat import read_request
 from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish, Mismatch
@@ -15,11 +17,14 @@ GOOD = Answered(
 REFUSED = Answered(result=ExchangeResult.PROVIDER_ERROR, status=401, error_class=ErrorClass.AUTH)
 
 
+SENT = read_request({"max_tokens": 5, "reasoning_effort": "low"}, b"")
+
+
 def folded(*answers: Answered) -> WireFold:
     wire = WireFold()
     for number, answer in enumerate(answers):
-        wire.started()
-        wire.ended(answer, at_ms=100 + number, scrubbed=False)
+        wire.started(number, SENT)
+        wire.ended(number, answer, at_ms=100 + number, scrubbed=False)
     return wire
 
 
@@ -80,8 +85,8 @@ def test_the_first_mismatch_and_any_scrubbing_stay() -> None:
     first = Mismatch(exchange=1, field="model", declared="a", observed="b")
     wire.differs(first)
     wire.differs(Mismatch(exchange=2, field="effort", declared="a", observed="b"))
-    wire.ended(GOOD, at_ms=1, scrubbed=True)
-    wire.ended(GOOD, at_ms=2, scrubbed=False)
+    wire.ended(1, GOOD, at_ms=1, scrubbed=True)
+    wire.ended(2, GOOD, at_ms=2, scrubbed=False)
     assert wire.facts(enforced=False).mismatch == first
     assert not wire.facts(enforced=False).enforced
     assert wire.secret_scrubbed
@@ -96,9 +101,9 @@ def test_length_stops_are_counted() -> None:
 
 def test_held_time_is_summed_and_giving_up_stays() -> None:
     wire = WireFold()
-    wire.ended(GOOD, at_ms=1, scrubbed=False, held_ms=1_500)
-    wire.ended(GOOD, at_ms=2, scrubbed=False, held_ms=500, gave_up=True)
-    wire.ended(GOOD, at_ms=3, scrubbed=False)
+    wire.ended(1, GOOD, at_ms=1, scrubbed=False, held_ms=1_500)
+    wire.ended(2, GOOD, at_ms=2, scrubbed=False, held_ms=500, gave_up=True)
+    wire.ended(3, GOOD, at_ms=3, scrubbed=False)
     wire.budget_spent = "budget spent: 3 of 3 requests"
     facts = wire.facts(enforced=True)
     assert (facts.held_ms, facts.gave_up) == (2_000, True)
@@ -110,3 +115,37 @@ def test_a_request_that_was_not_sent_for_its_account_is_a_refusal() -> None:
     assert folded(GOOD, unsent).facts(enforced=True).provider_refused is ErrorClass.BILLING
     held = Answered(result=ExchangeResult.NOT_SENT)
     assert folded(GOOD, held).facts(enforced=True).provider_refused is None
+
+
+def test_a_side_request_is_paid_for_and_says_nothing_about_the_agent() -> None:
+    title = Answered(
+        result=ExchangeResult.COMPLETED,
+        status=200,
+        finish=Finish.LENGTH,
+        text_present=True,
+        reasoning_present=True,
+        usage=Usage(input_tokens=10, output_tokens=20),
+    )
+    plain = msgspec.structs.replace(GOOD, reasoning_present=False)
+    wire = WireFold()
+    wire.started(1, read_request({"max_tokens": 100}, b""), side="title")
+    wire.started(2, SENT)
+    assert (wire.side_of(1), wire.side_of(2)) == ("title", None)
+    wire.ended(2, plain, at_ms=5, scrubbed=False)
+    wire.ended(1, title, at_ms=4, scrubbed=False)
+    facts = wire.facts(enforced=True)
+    assert (facts.exchanges, wire.side_requests, facts.completed) == (2, 1, 1)
+    assert (wire.limits, wire.efforts) == ([5], ["low"])
+    assert (facts.length_stops, facts.last_finish) == (0, Finish.STOP)
+    assert wire.reasoning_present is False
+    assert wire.first_completed_at_ms == 5
+    assert wire.usage.output_tokens == 22
+    assert wire.side_of(1) is None
+
+
+def test_a_refused_side_request_is_not_how_the_attempt_went() -> None:
+    wire = folded(GOOD)
+    wire.started(7, SENT, side="probe")
+    wire.ended(7, REFUSED, at_ms=9, scrubbed=False)
+    assert wire.facts(enforced=True).provider_refused is None
+    assert wire.facts(enforced=True).last_result_ok is True

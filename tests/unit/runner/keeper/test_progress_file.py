@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stanchion.protocol.codec import encode
@@ -82,6 +83,8 @@ def test_stages_responses_and_holds_are_followed(tmp_path: Path) -> None:
 
     file.take(entry(ended(1, text=True), at_ms=9))
     file.take(entry(ended(2, text=False), at_ms=11))
+    title = msgspec.structs.replace(ended(3, text=True), side="title")
+    file.take(entry(title, at_ms=12))
     seen = now(tmp_path)
     assert (seen.held, seen.responses, seen.last_response_at_ms) == (0, 1, 9)
 

@@ -82,6 +82,7 @@ def test_requests_are_counted_from_the_wire() -> None:
     board.take(ExchangeHeld(exchange=3, holding=True), 2)
     board.take(ExchangeEnded(exchange=1, answered=good), 3)
     board.take(ExchangeEnded(exchange=2, answered=bad), 4)
+    board.take(ExchangeEnded(exchange=9, answered=good, side="title"), 4)
 
     assert (board.requests, board.responses) == (3, 1)
     assert (board.in_flight, board.held) == ({3}, {3})

@@ -37,6 +37,7 @@ def test_a_stage_is_one_plain_line() -> None:
     text = shown(
         StageChanged(stage=Stage.AGENT, state=StageState.STARTED),
         ExchangeEnded(exchange=1, answered=ANSWER),
+        ExchangeEnded(exchange=2, answered=ANSWER, side="title"),
         StageChanged(stage=Stage.AGENT, state=StageState.COMPLETE, duration_ms=1500),
         StageChanged(stage=Stage.LOAD, state=StageState.COMPLETE, duration_ms=1),
     )

@@ -22,6 +22,10 @@ ANSWERED = Answered(result=ExchangeResult.COMPLETED)
         (WireEvent(event=ExchangeAlive(exchange=3)), StreamAlive(3)),
         (WireEvent(event=ExchangeHeld(exchange=3, holding=True)), RequestHeld(3, holding=True)),
         (WireEvent(event=ExchangeEnded(exchange=3, answered=ANSWERED)), RequestEnded(3, ANSWERED)),
+        (
+            WireEvent(event=ExchangeEnded(exchange=3, answered=ANSWERED, side="title")),
+            RequestEnded(3, ANSWERED, side=True),
+        ),
     ],
 )
 def test_each_message_is_its_evidence(

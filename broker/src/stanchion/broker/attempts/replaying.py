@@ -34,6 +34,7 @@ SECURITY = "security: "
 class Begun:
     """A request with a start and, so far, no end."""
 
+    side: str | None = None
     tries: int = 1
     held_ms: int = 0
 
@@ -53,6 +54,8 @@ class Replayed:
     close: RunClose | None = None
     begun: dict[int, Begun] = field(default_factory=dict)
     ended: dict[int, Answered] = field(default_factory=dict)
+    sides: dict[int, str] = field(default_factory=dict)
+    """Names of the side requests among them."""
 
 
 def replay(records: Iterable[Record], spec: LaunchSpec) -> Replayed:
@@ -73,18 +76,20 @@ def _wire(
     spec: LaunchSpec,
 ) -> None:
     match record:
-        case ExchangeStart(exchange=number, asked=asked):
-            so_far.wire.asked(asked)
-            so_far.wire.started()
+        case ExchangeStart(exchange=number, sent=sent, side=side):
+            so_far.wire.started(number, sent, side=side)
             declared = spec.limits.output_tokens
-            limit = asked.output_limit or (None if declared is None else declared.value)
+            limit = sent.output_limit or (None if declared is None else declared.value)
             so_far.spending.start(number, output_limit=limit)
-            so_far.begun[number] = Begun()
+            so_far.begun[number] = Begun(side)
+            if side is not None:
+                so_far.sides[number] = side
             so_far.numbers = max(so_far.numbers, number)
         case ExchangeTry(exchange=number, number=sending, held_ms=held_ms):
-            so_far.begun[number] = Begun(sending + 1, held_ms)
+            so_far.begun[number] = Begun(so_far.sides.get(number), sending + 1, held_ms)
         case ExchangeEnd(exchange=number, answered=answered):
             so_far.wire.ended(
+                number,
                 answered,
                 at_ms=record.at_ms,
                 scrubbed=record.secret_scrubbed,

@@ -202,7 +202,9 @@ async def _go_on(attempt: Attempt, so_far: Replayed, lost: str | None) -> None:
         so_far.ended[number] = interrupted()
     for number in sorted(so_far.ended)[-TOLD_AGAIN:]:
         attempt.send(ExchangeSeen(exchange=number))
-        ended = ExchangeEnded(exchange=number, answered=so_far.ended[number])
+        ended = ExchangeEnded(
+            exchange=number, answered=so_far.ended[number], side=so_far.sides.get(number)
+        )
         attempt.send(WireEvent(event=ended))
     await attempt.act_on_story()
     mismatch = attempt.wire.mismatch
@@ -224,7 +226,7 @@ async def _interrupt(attempt: Attempt, number: int, begun: Begun) -> None:
         held_ms=begun.held_ms,
         secret_scrubbed=False,
     )
-    attempt.wire.ended(answered, at_ms=wall_ms(), scrubbed=False, held_ms=begun.held_ms)
+    attempt.wire.ended(number, answered, at_ms=wall_ms(), scrubbed=False, held_ms=begun.held_ms)
     attempt.spending.end(number, answered)
     attempt.tally.ended(attempt.terms.launch, answered, tries=begun.tries, held_ms=begun.held_ms)
-    attempt.publish(ExchangeEnded(exchange=number, answered=answered))
+    attempt.publish(ExchangeEnded(exchange=number, answered=answered, side=begun.side))

@@ -12,6 +12,24 @@ def side_request(spec: LaunchSpec, body: bytes) -> SideRequest | None:
     return next((side for side in spec.side_requests if side.body_contains.encode() in body), None)
 
 
+def judge(
+    spec: LaunchSpec, asked: Asked, body: bytes, *, exchange: int
+) -> tuple[str | None, Mismatch | None]:
+    """The declared side request that it is, by name, and the first difference from its terms.
+
+    The agent's own words may carry a fingerprint: a request that keeps the terms of a main one is
+    none the less a main one, and so is one that breaks those of both.
+    """
+    side = side_request(spec, body)
+    difference = first_difference(spec, asked, exchange=exchange)
+    if side is None:
+        return None, difference
+    beside = first_difference(spec, asked, exchange=exchange, side=side)
+    if beside is None:
+        return side.name, None
+    return None, None if difference is None else beside
+
+
 def first_difference(
     spec: LaunchSpec, asked: Asked, *, exchange: int, side: SideRequest | None = None
 ) -> Mismatch | None:

@@ -1,4 +1,8 @@
-"""Folds what the broker saw of an attempt's exchanges into its wire facts and figures. Pure."""
+"""Folds what the broker saw of an attempt's exchanges into its wire facts and figures. Pure.
+
+A declared side request (a title, a quota probe) is no word of the agent's: it is counted and paid
+for, and says nothing about limit, effort, reasoning, length stops or how the attempt went.
+"""
 
 from dataclasses import dataclass, field
 
@@ -20,6 +24,8 @@ class WireFold:
     """Everything so far."""
 
     exchanges: int = 0
+    side_requests: int = 0
+    """How many of them are declared side requests."""
     completed: int = 0
     length_stops: int = 0
     limits: list[int | None] = field(default_factory=list)
@@ -34,11 +40,13 @@ class WireFold:
     """Time that the pacer held requests, over all of them that ended."""
     gave_up: bool = False
     budget_spent: str | None = None
+    _sides: dict[int, str] = field(default_factory=dict)
+    """Side requests under way, by their number."""
     _usages: list[Usage | None] = field(default_factory=list)
     _reasoning: list[bool | None] = field(default_factory=list)
 
     def asked(self, asked: Asked) -> None:
-        """A request's words were read, whether or not it was sent."""
+        """A main request's words were read, whether or not it was sent."""
         if asked.output_limit not in self.limits:
             self.limits.append(asked.output_limit)
         if asked.effort not in self.efforts:
@@ -49,12 +57,22 @@ class WireFold:
         if self.mismatch is None:
             self.mismatch = mismatch
 
-    def started(self) -> None:
+    def started(self, number: int, sent: Asked, *, side: str | None = None) -> None:
         """A request is on record and leaves."""
         self.exchanges += 1
+        if side is None:
+            self.asked(sent)
+        else:
+            self.side_requests += 1
+            self._sides[number] = side
+
+    def side_of(self, number: int) -> str | None:
+        """Name of the side request that a request under way is; None = a main request."""
+        return self._sides.get(number)
 
     def ended(
         self,
+        number: int,
         answered: Answered,
         *,
         at_ms: int,
@@ -63,21 +81,25 @@ class WireFold:
         gave_up: bool = False,
     ) -> None:
         """An exchange ended."""
-        self.last = answered
         self.held_ms += held_ms
         self.gave_up = self.gave_up or gave_up
         self.secret_scrubbed = self.secret_scrubbed or scrubbed
         if answered.model_served is not None and answered.model_served not in self.models_served:
             self.models_served.append(answered.model_served)
-        if answered.finish is Finish.LENGTH:
-            self.length_stops += 1
+        made = _made_something(answered)
+        if made:
+            self._usages.append(answered.usage)
+        if self._sides.pop(number, None) is None:
+            self._main_ended(answered, at_ms, made=made)
+
+    def _main_ended(self, answered: Answered, at_ms: int, *, made: bool) -> None:
+        self.last = answered
+        self.length_stops += answered.finish is Finish.LENGTH
         if answered.has_content:
             self.completed += 1
             if self.first_completed_at_ms is None:
                 self.first_completed_at_ms = at_ms
-        lost = answered.result is ExchangeResult.INTERRUPTED
-        if lost or (answered.status is not None and answered.status < 300):
-            self._usages.append(answered.usage)
+        if made:
             self._reasoning.append(answered.reasoning_present)
 
     @property
@@ -110,6 +132,12 @@ class WireFold:
             models_served=tuple(self.models_served),
             secret_scrubbed=self.secret_scrubbed,
         )
+
+
+def _made_something(answered: Answered) -> bool:
+    """Whether there may be tokens that it made."""
+    lost = answered.result is ExchangeResult.INTERRUPTED
+    return lost or (answered.status is not None and answered.status < 300)
 
 
 def _refused(last: Answered | None) -> ErrorClass | None:

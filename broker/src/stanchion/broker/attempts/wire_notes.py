@@ -163,9 +163,10 @@ class WireNotes(Custody):
         )
         return Stop(reason=StopReason.MISMATCH, detail=detail)
 
-    async def note_start(self, number: int, asked: Asked, request: ModelRequest) -> None:
+    async def note_start(
+        self, number: int, asked: Asked, request: ModelRequest, *, side: str | None
+    ) -> None:
         """Durable before the request leaves."""
-        self.wire.asked(asked)
         await self.book.append(
             ExchangeStart,
             exchange=number,
@@ -174,9 +175,10 @@ class WireNotes(Custody):
             corrections=(),
             route=request.route.value,
             session=request.session,
+            side=side,
         )
-        self.wire.started()
-        self.publish(ExchangeStarted(exchange=number, asked=asked))
+        self.wire.started(number, asked, side=side)
+        self.publish(ExchangeStarted(exchange=number, asked=asked, side=side))
         self.send(ExchangeSeen(exchange=number))
 
     def note_alive(self, number: int) -> None:
@@ -222,7 +224,9 @@ class WireNotes(Custody):
             retry_after_sent_ms=sendings.retry_after_sent_ms,
         )
         self._holds.pop(number, None)
+        side = self.wire.side_of(number)
         self.wire.ended(
+            number,
             answered,
             at_ms=wall_ms(),
             scrubbed=scrubbed,
@@ -233,7 +237,7 @@ class WireNotes(Custody):
             self.terms.launch, answered, tries=sendings.tries, held_ms=sendings.held_ms
         )
         self._settle(number, answered)
-        event = ExchangeEnded(exchange=number, answered=answered)
+        event = ExchangeEnded(exchange=number, answered=answered, side=side)
         self.publish(event)
         self.send(WireEvent(event=event))
         self._stop_for(number, answered, sendings)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from stanchion.broker.attempts.wire_check import first_difference, side_request
+from stanchion.broker.attempts.wire_check import judge
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC_MESSAGES
 from stanchion.broker.plane.dialects.base import DialectReader
@@ -83,8 +83,10 @@ class Desk(Pacing, Protocol):
     async def admit(self, number: int, asked: Asked) -> bool:
         """Whether the budget has room for it; if not, the stop is ordered."""
 
-    async def note_start(self, number: int, asked: Asked, request: ModelRequest) -> None:
-        """Put the start on record, durably; LedgerError = it is not."""
+    async def note_start(
+        self, number: int, asked: Asked, request: ModelRequest, *, side: str | None
+    ) -> None:
+        """Put the start on record, durably; LedgerError = it is not. `side`: which side request."""
 
     def note_alive(self, number: int) -> None:
         """The stream carried semantic events."""
@@ -110,8 +112,7 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
         _refuse(desk, down, 400, "bad_body")
         return
     number = desk.next_exchange()
-    side = side_request(desk.spec, request.body)
-    difference = first_difference(desk.spec, asked, exchange=number, side=side)
+    side, difference = judge(desk.spec, asked, request.body, exchange=number)
     if difference is not None:
         await desk.note_mismatch(asked, difference)
         if desk.enforced:
@@ -121,7 +122,7 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
         _refuse(desk, down, 403, "budget_spent")
         return
     try:
-        await desk.note_start(number, asked, request)
+        await desk.note_start(number, asked, request, side=side)
     except LedgerError:
         down.reply(503, constant_reply("no_receipt"))
         return

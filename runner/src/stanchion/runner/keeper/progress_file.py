@@ -91,9 +91,9 @@ class ProgressFile:
             case ExchangeHeld(exchange=exchange, holding=holding):
                 (self._held.add if holding else self._held.discard)(exchange)
                 self._write(held=len(self._held))
-            case ExchangeEnded(exchange=exchange, answered=answered):
+            case ExchangeEnded(exchange=exchange, answered=answered, side=side):
                 self._held.discard(exchange)
-                content = answered.has_content
+                content = side is None and answered.has_content
                 self._write(
                     held=len(self._held),
                     responses=self._now.responses + content,

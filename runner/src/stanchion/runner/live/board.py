@@ -56,7 +56,7 @@ class Board:
     """Saved, and counting as progress."""
     requests: int = 0
     responses: int = 0
-    """Completed, with content."""
+    """Completed, with content; those of side requests are left out."""
     in_flight: set[int] = field(default_factory=set)
     held: set[int] = field(default_factory=set)
     """Requests that the broker's pacer holds now."""
@@ -114,10 +114,10 @@ class Board:
                 self.in_flight.add(exchange)
             case ExchangeHeld(exchange=exchange, holding=holding):
                 (self.held.add if holding else self.held.discard)(exchange)
-            case ExchangeEnded(exchange=exchange, answered=answered):
+            case ExchangeEnded(exchange=exchange, answered=answered, side=side):
                 self.in_flight.discard(exchange)
                 self.held.discard(exchange)
-                self.responses += answered.has_content
+                self.responses += side is None and answered.has_content
                 if not answered.has_content:
                     why = answered.error_words or answered.result
                     self.notes.append(f"request {exchange}: {why}")

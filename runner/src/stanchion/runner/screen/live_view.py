@@ -107,8 +107,8 @@ class LiveView:
                 self._done(stage, duration)
             case StageChanged(stage=stage, state=StageState.FAILED, detail=detail):
                 self.say(f"{stage:<9} FAILED {detail or ''}")
-            case ExchangeEnded(exchange=exchange, answered=answered):
-                self._responses += answered.has_content
+            case ExchangeEnded(exchange=exchange, answered=answered, side=side):
+                self._responses += side is None and answered.has_content
                 if not answered.has_content:
                     why = answered.error_words or answered.result
                     self.say(f"agent     request {exchange}: {why}")

@@ -33,7 +33,8 @@ class WireSense:
                 return StreamAlive(exchange=exchange)
             case ExchangeHeld(exchange=exchange, holding=holding):
                 return RequestHeld(exchange=exchange, holding=holding)
-            case ExchangeEnded(exchange=exchange, answered=answered):
-                known = exchange in self._ended
+            case ExchangeEnded(exchange=exchange, answered=answered, side=side):
+                if exchange in self._ended:
+                    return None
                 self._ended.add(exchange)
-                return None if known else RequestEnded(exchange=exchange, answered=answered)
+                return RequestEnded(exchange=exchange, answered=answered, side=side is not None)
