@@ -45,7 +45,9 @@ CUT_THINKING = """
 reasoning = "I think, and think, and"
 fault = { kind = "length" }
 """
-CUT_CALL = """
+CUT_CALLS = (
+    9
+    * """
 [[turn]]
 text = "I write a long file."
 fault = { kind = "length", in_call = true }
@@ -53,12 +55,16 @@ fault = { kind = "length", in_call = true }
 name = "write"
 arguments = { filePath = "/work/long.txt", content = "one two three four five six seven" }
 """
+)
 EMPTY = '\n[[turn]]\nfinish = "stop"\n'
-CUT_STREAM = """
+CUT_STREAMS = (
+    40
+    * """
 [[turn]]
 text = "I have only begun to say"
 fault = { kind = "no_finish" }
 """
+)
 THINKS_FOR_EVER = '\n[[turn]]\nreasoning = "Let me think"\npause = "forever"\n'
 
 
@@ -100,9 +106,11 @@ def attempt(state: Path, folder: Path, *turns: str, agent_s: int = 120) -> Attem
     ("turn", "reason", "words"),
     [
         pytest.param(CUT_THINKING, EndReason.LENGTH_STOP, "its output limit", id="length"),
-        pytest.param(CUT_CALL, EndReason.LENGTH_STOP, "3 responses in a row", id="length for ever"),
+        pytest.param(
+            CUT_CALLS, EndReason.LENGTH_STOP, "3 responses in a row", id="length for ever"
+        ),
         pytest.param(EMPTY, EndReason.NO_RESPONSE, "exit 0 without one", id="no response"),
-        pytest.param(CUT_STREAM, EndReason.STALLED_FAILING, "20 failing steps", id="storm"),
+        pytest.param(CUT_STREAMS, EndReason.STALLED_FAILING, "20 failing steps", id="storm"),
         pytest.param(
             SMALL_CONTEXT, EndReason.PROVIDER_REFUSED, "limit_rejected", id="small context"
         ),
@@ -130,7 +138,7 @@ def test_a_refused_limit_names_its_mending(state: Path, tmp_path: Path) -> None:
 
 
 def test_a_storm_is_stopped_long_before_the_clock(state: Path, tmp_path: Path) -> None:
-    result = attempt(state, tmp_path, CUT_STREAM)
+    result = attempt(state, tmp_path, CUT_STREAMS)
     assert 20 <= result.receipts.exchanges <= 24
     assert result.reasoning_present in {False, None}
 

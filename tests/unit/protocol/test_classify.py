@@ -86,6 +86,12 @@ ROWS = [
     Row("broker away", stopped(StopReason.BROKER_LOST), EndReason.BROKER_LOST),
     Row("broker lost", Evidence(broker_lost=True), EndReason.BROKER_LOST),
     Row("steps without a wire", wire(completed=0), EndReason.INCONSISTENT),
+    Row("steps without a whole response", wire(completed=0, whole=0), EndReason.INCONSISTENT),
+    Row(
+        "a step of a response without content",
+        wire(completed=0, whole=1, last_finish=Finish.LENGTH, length_stops=1),
+        EndReason.LENGTH_STOP,
+    ),
     Row("pacer gave up", wire(gave_up=True), EndReason.RATE_LIMITED),
     Row("failing", stopped(StopReason.STALLED_FAILING), EndReason.STALLED_FAILING),
     Row("silent", stopped(StopReason.STALLED_SILENT), EndReason.STALLED_SILENT),
@@ -253,3 +259,13 @@ def test_a_launch_without_a_model_misses_no_response() -> None:
     assert "no model" in classify(ended).detail
     expected = msgspec.structs.replace(ended, model_expected=True)
     assert classify(expected).reason is EndReason.NO_RESPONSE
+
+
+def test_what_the_broker_ordered_explains_a_refusal_though_the_harness_was_faster() -> None:
+    ordered = Stop(reason=StopReason.PROVIDER_REFUSED, detail="limit_rejected: declare a lower one")
+    faster = msgspec.structs.replace(
+        wire(provider_refused=ErrorClass.LIMIT_REJECTED), ordered=ordered
+    )
+    assert classify(faster).detail == ordered.detail
+    recovered = msgspec.structs.replace(CLEAN, ordered=ordered)
+    assert classify(recovered).reason is EndReason.COMPLETED

@@ -155,6 +155,8 @@ class WireFacts(msgspec.Struct, frozen=True, kw_only=True):
     exchanges: int = 0
     completed: int = 0
     """Completed responses with content."""
+    whole: int | None = None
+    """Completed responses, with or without content; None = not counted by that version."""
     last_finish: Finish | None = None
     last_result_ok: bool | None = None
     """Whether the last exchange ended with a terminal event; None without an exchange."""
@@ -180,6 +182,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     host: HostFacts = HostFacts()
     wire: WireFacts = WireFacts()
     broker_lost: bool = False
+    ordered: Stop | None = None
+    """What the broker told the supervisor to stop for; None = nothing."""
     model_asked: str | None = None
     effort_declared: bool = True
     isolation_asked: str = "M2"

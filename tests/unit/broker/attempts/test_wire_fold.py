@@ -44,6 +44,12 @@ def test_completed_responses_are_summed() -> None:
     assert wire.first_completed_at_ms == 100
 
 
+def test_a_completed_response_without_content_is_whole_all_the_same() -> None:
+    empty = Answered(result=ExchangeResult.COMPLETED, status=200, finish=Finish.LENGTH)
+    facts = folded(empty, GOOD, REFUSED).facts(enforced=True)
+    assert (facts.completed, facts.whole) == (1, 2)
+
+
 def test_one_response_without_usage_makes_the_sum_unknown() -> None:
     silent = Answered(result=ExchangeResult.TRUNCATED, status=200)
     wire = folded(GOOD, silent)

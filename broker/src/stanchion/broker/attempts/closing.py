@@ -40,6 +40,7 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
     return Evidence(
         cancelled=attempt.cancelled,
         claim=attempt.story.claim,
+        ordered=attempt.stop,
         host=host,
         wire=attempt.wire.facts(enforced=attempt.enforced),
         model_asked=spec.model.id,

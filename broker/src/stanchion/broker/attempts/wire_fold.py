@@ -27,6 +27,9 @@ class WireFold:
     side_requests: int = 0
     """How many of them are declared side requests."""
     completed: int = 0
+    """With content."""
+    whole: int = 0
+    """Completed, with or without."""
     length_stops: int = 0
     limits: list[int | None] = field(default_factory=list)
     """Each distinct output limit on the wire, in order of first sight."""
@@ -95,6 +98,7 @@ class WireFold:
     def _main_ended(self, answered: Answered, at_ms: int, *, made: bool) -> None:
         self.last = answered
         self.length_stops += answered.finish is Finish.LENGTH
+        self.whole += answered.result is ExchangeResult.COMPLETED
         if answered.has_content:
             self.completed += 1
             if self.first_completed_at_ms is None:
@@ -120,6 +124,7 @@ class WireFold:
         return WireFacts(
             exchanges=self.exchanges,
             completed=self.completed,
+            whole=self.whole,
             last_finish=None if last is None else last.finish,
             last_result_ok=None if last is None else last.result is ExchangeResult.COMPLETED,
             length_stops=self.length_stops,

@@ -99,7 +99,9 @@ def _broker_lost(evidence: Evidence) -> str | None:
 def _inconsistent(evidence: Evidence) -> str | None:
     claim, wire = evidence.claim, evidence.wire
     steps = claim.session.steps if claim and claim.session else None
-    if steps and wire.completed == 0:
+    # A harness saves a step for a response without content too.
+    whole = wire.completed if wire.whole is None else wire.whole
+    if steps and whole == 0:
         return f"the sandbox claims {steps} steps, the wire carried no completed response"
     return None
 
@@ -158,10 +160,13 @@ def _oom(evidence: Evidence) -> str | None:
 
 
 def _provider_refused(evidence: Evidence) -> str | None:
-    refused = evidence.wire.provider_refused
-    if refused is not None:
-        return f"the provider refused the last request: {refused}"
-    return _stopped_for(StopReason.PROVIDER_REFUSED)(evidence)
+    refused, ordered = evidence.wire.provider_refused, evidence.ordered
+    said = _stopped_for(StopReason.PROVIDER_REFUSED)(evidence)
+    if refused is None:
+        return said
+    if ordered is not None and ordered.reason is StopReason.PROVIDER_REFUSED:
+        return ordered.detail  # it names the mending, whether or not the harness was faster
+    return said or f"the provider refused the last request: {refused}"
 
 
 def _length_stop(evidence: Evidence) -> str | None:
