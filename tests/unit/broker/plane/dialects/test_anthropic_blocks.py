@@ -115,3 +115,11 @@ def test_garbage_is_nothing(value: object) -> None:
     blocks.stop(value)
     blocks.content(value)
     assert (blocks.text, blocks.thinking, blocks.whole_calls) == (False, False, 0)
+
+
+@pytest.mark.parametrize("kind", [["text"], {"text": 1}, 3, None])
+def test_a_type_that_is_no_word_shows_nothing(kind: object) -> None:
+    blocks = Blocks()
+    blocks.start(0, {"type": kind, "text": "a", "thinking": "b"})
+    blocks.delta(0, {"type": kind, "text": "a", "thinking": "b"})
+    assert (blocks.text, blocks.thinking) == (False, False)

@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+_TEXT = ("text", "text_delta")
+_THINKING = ("thinking", "thinking_delta", "signature_delta", "redacted_thinking")
+"""No sets: a type may be anything, a list too, and what has no hash is in none of them."""
+
 
 @dataclass(slots=True)
 class _Call:
@@ -85,9 +89,9 @@ class Blocks:
         Thinking that is not shown has only a signature, or only encrypted data.
         """
         kind = part.get("type")
-        if kind in {"text", "text_delta"} and part.get("text"):
+        if kind in _TEXT and part.get("text"):
             self.text = True
-        elif kind in {"thinking", "thinking_delta", "signature_delta", "redacted_thinking"}:
+        elif kind in _THINKING:
             shown = (part.get(name) for name in ("thinking", "signature", "data"))
             self.thinking = self.thinking or any(shown)
 
