@@ -60,6 +60,14 @@ def test_messages_have_the_query_beta_or_none(target: str, route: Route) -> None
     assert accepted.forwarded == (("anthropic-version", "2023-06-01"), ("anthropic-beta", "a,b"))
 
 
+def test_responses_have_one_route() -> None:
+    accepted = read_head(head(line="POST /v1/responses HTTP/1.1"))
+    assert isinstance(accepted, Accepted)
+    assert accepted.route is Route.RESPONSES
+    for target in ("/v1/responses?x=1", "/v1/responses/resp_1", "/v1/responses/compact"):
+        assert read_head(head(line=f"POST {target} HTTP/1.1")) is Denial.NOT_FOUND
+
+
 def test_a_route_is_answered_here_or_sent_on_by_its_dialect() -> None:
     assert set(LOCAL) | set(UPSTREAM) == set(Route)
     assert not set(LOCAL) & set(UPSTREAM)

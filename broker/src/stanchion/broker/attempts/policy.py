@@ -12,7 +12,9 @@ from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
 from stanchion.protocol.launch import Isolation, LaunchSpec, LimitSource
 from stanchion.protocol.refusal import refuse
 
-SERVED = frozenset({Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES})
+SERVED = frozenset(
+    {Dialect.OPENAI_CHAT, Dialect.OPENAI_RESPONSES, Dialect.ANTHROPIC_MESSAGES},
+)
 """Dialects that this broker reads on the wire."""
 
 

@@ -18,6 +18,7 @@ from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC_MESSAGES
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.dialects.openai_chat import READER as OPENAI_CHAT
+from stanchion.broker.plane.dialects.openai_responses import READER as OPENAI_RESPONSES
 from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
 from stanchion.broker.plane.json_gate import BodyError, read_object
 from stanchion.broker.plane.masking import Masking
@@ -46,6 +47,7 @@ ERROR_BODY_WAIT_S = 30.0
 
 READERS: dict[Dialect, DialectReader] = {
     Dialect.OPENAI_CHAT: OPENAI_CHAT,
+    Dialect.OPENAI_RESPONSES: OPENAI_RESPONSES,
     Dialect.ANTHROPIC_MESSAGES: ANTHROPIC_MESSAGES,
 }
 

@@ -63,6 +63,7 @@ class Route(Enum):
     """Everything the model socket answers."""
 
     CHAT = "openai_chat.completions"
+    RESPONSES = "openai_responses.create"
     MESSAGES = "anthropic_messages.create"
     MESSAGES_BETA = "anthropic_messages.create_beta"
     PROBE = "local.probe"
@@ -72,6 +73,7 @@ class Route(Enum):
 
 ROUTES: dict[tuple[str, str], Route] = {
     ("POST", "/v1/chat/completions"): Route.CHAT,
+    ("POST", "/v1/responses"): Route.RESPONSES,
     ("POST", "/v1/messages"): Route.MESSAGES,
     ("POST", "/v1/messages?beta=true"): Route.MESSAGES_BETA,
     ("GET", "/"): Route.PROBE,
@@ -92,6 +94,7 @@ A count of tokens would be a guess of ours; harnesses make their own where there
 
 UPSTREAM: dict[Route, tuple[Dialect, str]] = {
     Route.CHAT: (Dialect.OPENAI_CHAT, "/chat/completions"),
+    Route.RESPONSES: (Dialect.OPENAI_RESPONSES, "/responses"),
     Route.MESSAGES: (Dialect.ANTHROPIC_MESSAGES, "/v1/messages"),
     Route.MESSAGES_BETA: (Dialect.ANTHROPIC_MESSAGES, "/v1/messages?beta=true"),
 }

@@ -45,6 +45,16 @@ LIMIT = 128_000
             ErrorClass.LIMIT_REJECTED,
         ),
         (400, ProviderError(words="x", param="max_tokens"), ErrorClass.LIMIT_REJECTED),
+        (400, ProviderError(words="x", param="max_output_tokens"), ErrorClass.LIMIT_REJECTED),
+        (
+            400,
+            ProviderError(words="Unsupported parameter: max_output_tokens"),
+            ErrorClass.LIMIT_REJECTED,
+        ),
+        (200, ProviderError(words="x", code="server_is_overloaded"), ErrorClass.OVERLOADED),
+        (503, ProviderError(words="x", code="slow_down"), ErrorClass.OVERLOADED),
+        (429, ProviderError(words="x", kind="usage_limit_reached"), ErrorClass.QUOTA),
+        (200, ProviderError(words="x", code="invalid_prompt"), ErrorClass.INVALID_REQUEST),
         (
             400,
             ProviderError(words="max_tokens: 128000 > 64000, which is the maximum"),

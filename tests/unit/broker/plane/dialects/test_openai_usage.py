@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from stanchion.broker.plane.dialects.openai_usage import UsageFold
+from stanchion.broker.plane.dialects.openai_usage import RESPONSES, UsageFold
 from stanchion.protocol.usage import Usage
 
 
@@ -50,3 +50,28 @@ def test_an_explicit_zero_stays_unless_something_came() -> None:
     usage, why = read(zero, produced=True)
     assert usage == Usage(input_tokens=3)
     assert why is not None
+
+
+def test_the_responses_api_has_names_of_its_own() -> None:
+    fold = UsageFold(RESPONSES)
+    fold.take(
+        {
+            "input_tokens": 3,
+            "input_tokens_details": {"cached_tokens": 2, "cache_write_tokens": 1},
+            "output_tokens": 9,
+            "output_tokens_details": {"reasoning_tokens": 4},
+            "prompt_tokens": 5,
+        }
+    )
+    assert fold.read(produced=True) == (
+        Usage(
+            input_tokens=3,
+            output_tokens=9,
+            reasoning_tokens=4,
+            cache_read_tokens=2,
+            cache_write_tokens=1,
+        ),
+        None,
+    )
+    fold.take({"completion_tokens": 9})
+    assert fold.read(produced=True) == (Usage(), "the provider reported no valid output_tokens")

@@ -23,6 +23,15 @@ _BY_CODE = {
     "rate_limit_error": ErrorClass.RATE_LIMITED,
     "not_found_error": ErrorClass.MODEL_NOT_FOUND,
     "overloaded_error": ErrorClass.OVERLOADED,
+    "server_is_overloaded": ErrorClass.OVERLOADED,
+    "slow_down": ErrorClass.OVERLOADED,
+    "usage_limit_reached": ErrorClass.QUOTA,
+    "usage_not_included": ErrorClass.QUOTA,
+    "invalid_prompt": ErrorClass.INVALID_REQUEST,
+    "content_filter": ErrorClass.INVALID_REQUEST,
+    "content_policy_violation": ErrorClass.INVALID_REQUEST,
+    "bio_policy": ErrorClass.INVALID_REQUEST,
+    "misalignment_policy_violation": ErrorClass.INVALID_REQUEST,
     "request_too_large": ErrorClass.INVALID_REQUEST,
     "server_error": ErrorClass.SERVER_ERROR,
     "api_error": ErrorClass.SERVER_ERROR,
@@ -42,7 +51,7 @@ _CONTEXT_SIZES = (
     re.compile(r"max_tokens. exceed context limit: \d+ \+ \d+ > (\d+)"),  # Anthropic
 )
 _LIMIT_REFUSED = re.compile(
-    r"too large|too high|too big|at most|must be|maximum|exceed|<=|less than"
+    r"too large|too high|too big|at most|must be|maximum|exceed|<=|less than|unsupported"
 )
 _BY_WORDS = (
     (
@@ -100,6 +109,6 @@ def _limit_rejected(error: ProviderError, said: str, output_limit: int | None) -
         return named and output_limit is not None and output_limit >= int(size[1])
     if error.code == "context_length_exceeded":
         return False
-    if error.param in {"max_tokens", "max_completion_tokens"}:
+    if error.param in {"max_tokens", "max_completion_tokens", "max_output_tokens"}:
         return True
     return bool(_LIMIT_FIELD.search(said) and _LIMIT_REFUSED.search(said))

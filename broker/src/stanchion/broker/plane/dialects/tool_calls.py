@@ -52,9 +52,11 @@ class ToolCalls:
 
 
 def _is_whole(call: _Call) -> bool:
-    text = "".join(call.arguments)
-    if not call.named:
-        return False
+    return call.named and are_whole("".join(call.arguments))
+
+
+def are_whole(text: str) -> bool:
+    """Whether the arguments of a call are one JSON document, or none are there."""
     if not text.strip():
         return True
     try:
