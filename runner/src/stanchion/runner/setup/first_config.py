@@ -50,6 +50,14 @@ PROVIDERS: Mapping[str, Provider] = {
         variable=None,
         note="any server that speaks OpenAI chat completions",
     ),
+    "openai-responses": Provider(
+        account="openai-responses",
+        api="openai_responses",
+        base_url="https://api.openai.com/v1",
+        credential="file:keys/evals-openai",
+        variable="OPENAI_API_KEY",
+        note="OpenAI's own API by its newer format, responses",
+    ),
     "vllm": Provider(
         account="vllm",
         api="openai_chat",
