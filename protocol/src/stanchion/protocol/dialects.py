@@ -1,8 +1,10 @@
 """The request and stream formats of providers, by name, and the effort words each one knows.
 
 Sources: OpenAI API reference `reasoning_effort`/`reasoning.effort`; Anthropic API reference
-`output_config.effort`; Gemini API `thinkingConfig.thinkingLevel`. A word that is not listed is
-refused, unless it is passed as a raw word, and then must be seen on the wire verbatim.
+`output_config.effort`; Gemini API `generationConfig.thinkingConfig.thinkingLevel` (the enum
+`ThinkingLevel` of google-genai 3.6, in lower case as the REST examples spell it). A word that is
+not listed is refused, unless it is passed as a raw word, and then must be seen on the wire
+verbatim.
 """
 
 from enum import StrEnum
@@ -23,7 +25,7 @@ EFFORT_WORDS: dict[Dialect, tuple[str, ...]] = {
     Dialect.OPENAI_CHAT: _OPENAI,
     Dialect.OPENAI_RESPONSES: _OPENAI,
     Dialect.ANTHROPIC_MESSAGES: ("low", "medium", "high", "xhigh", "max"),
-    Dialect.GEMINI: ("minimal", "low", "medium", "high"),
+    Dialect.GEMINI: ("minimal", "low", "medium", "high", "xhigh"),
 }
 
 

@@ -72,7 +72,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     thinking: str | None = None
     """Type of an Anthropic `thinking` setting, as `adaptive`."""
     thinking_budget: int | None = None
-    """Its `budget_tokens`, which count against the output limit."""
+    """Its `budget_tokens`, which count against the output limit; Gemini's `thinkingBudget`."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +88,8 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     model_served: str | None = None
     usage: Usage | None = None
     usage_why: str | None = None
+    output_includes_reasoning: bool | None = None
+    """Whether `usage.output_tokens` has the reasoning tokens in it; None = not known."""
     reasoning_present: bool | None = None
     """True on any evidence; False only for a completed response without any; else None."""
     text_present: bool | None = None
