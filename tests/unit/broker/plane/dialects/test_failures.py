@@ -30,6 +30,46 @@ LIMIT = 128_000
         (200, ProviderError(words="x", kind="not_found_error"), ErrorClass.MODEL_NOT_FOUND),
         (200, ProviderError(words="x", kind="request_too_large"), ErrorClass.INVALID_REQUEST),
         (200, ProviderError(words="x", kind="timeout_error"), ErrorClass.SERVER_ERROR),
+        (400, ProviderError(words="x", code="API_KEY_INVALID"), ErrorClass.AUTH),
+        (403, ProviderError(words="x", code="BILLING_DISABLED"), ErrorClass.BILLING),
+        (200, ProviderError(words="x", kind="UNAVAILABLE"), ErrorClass.OVERLOADED),
+        (200, ProviderError(words="x", kind="DEADLINE_EXCEEDED"), ErrorClass.SERVER_ERROR),
+        (
+            429,
+            ProviderError(words="x", code="aRequestsPerMinute", kind="RESOURCE_EXHAUSTED"),
+            ErrorClass.RATE_LIMITED,
+        ),
+        (
+            429,
+            ProviderError(words="x", code="aRequestsPerDayB", kind="RESOURCE_EXHAUSTED"),
+            ErrorClass.QUOTA,
+        ),
+        (
+            400,
+            ProviderError(
+                words="User location is not supported for the API use.", kind="FAILED_PRECONDITION"
+            ),
+            ErrorClass.INVALID_REQUEST,
+        ),
+        (
+            400,
+            ProviderError(
+                words="Please enable billing on your project", kind="FAILED_PRECONDITION"
+            ),
+            ErrorClass.BILLING,
+        ),
+        (
+            400,
+            ProviderError(words="a maxOutputTokens value of 9 but the supported range is from 1"),
+            ErrorClass.LIMIT_REJECTED,
+        ),
+        (
+            400,
+            ProviderError(
+                words="The input token count (9) exceeds the maximum number of tokens allowed (8)."
+            ),
+            ErrorClass.CONTEXT_OVERFLOW,
+        ),
         (
             400,
             ProviderError(

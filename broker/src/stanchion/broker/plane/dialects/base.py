@@ -21,6 +21,8 @@ class ProviderError:
     kind: str | None = None
     param: str | None = None
     status: int | None = None
+    retry_after_ms: int | None = None
+    """The wait that the object itself asks for, beside any header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Told:
     """Whole ones."""
     cut_calls: int
     """Begun, and not whole."""
+    output_includes_reasoning: bool | None = None
+    """Whether the dialect counts reasoning within the output; None = not known of it."""
 
 
 class ResponseFold(Protocol):
@@ -65,6 +69,10 @@ class ResponseFold(Protocol):
         """Everything so far."""
 
 
+def _never(_fold: ResponseFold) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class DialectReader:
     """One dialect."""
@@ -77,6 +85,9 @@ class DialectReader:
     stream_needs_terminal: bool = False
     """Whether a stream that said why it stopped is still cut where its terminal event is missing;
     servers of other dialects leave that one out."""
+    may_be_last: Callable[[ResponseFold], bool] = _never
+    """Whether the event that was read last may end a response although more could follow: it waits
+    for the next one, or for the end. For dialects without a terminal event."""
 
 
 REFUSALS = frozenset(

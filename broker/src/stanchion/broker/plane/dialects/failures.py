@@ -36,7 +36,21 @@ _BY_CODE = {
     "server_error": ErrorClass.SERVER_ERROR,
     "api_error": ErrorClass.SERVER_ERROR,
     "timeout_error": ErrorClass.SERVER_ERROR,
+    # Google's reasons (google.rpc ErrorInfo) and statuses (google.rpc.Code)
+    "API_KEY_INVALID": ErrorClass.AUTH,
+    "API_KEY_SERVICE_BLOCKED": ErrorClass.AUTH,
+    "SERVICE_DISABLED": ErrorClass.AUTH,
+    "BILLING_DISABLED": ErrorClass.BILLING,
+    "UNAUTHENTICATED": ErrorClass.AUTH,
+    "PERMISSION_DENIED": ErrorClass.AUTH,
+    "NOT_FOUND": ErrorClass.MODEL_NOT_FOUND,
+    "RESOURCE_EXHAUSTED": ErrorClass.RATE_LIMITED,
+    "UNAVAILABLE": ErrorClass.OVERLOADED,
+    "INTERNAL": ErrorClass.SERVER_ERROR,
+    "DEADLINE_EXCEEDED": ErrorClass.SERVER_ERROR,
 }
+_QUOTA_OF_A_DAY = re.compile(r"PerDay")
+"""In the id of a used-up quota of Google's; no wait that a run could make mends it."""
 _BY_STATUS = {
     401: ErrorClass.AUTH,
     402: ErrorClass.BILLING,
@@ -45,13 +59,16 @@ _BY_STATUS = {
     503: ErrorClass.OVERLOADED,
     529: ErrorClass.OVERLOADED,
 }
-_LIMIT_FIELD = re.compile(r"max_(completion_|output_)?tokens|output tokens|in the completion")
+_LIMIT_FIELD = re.compile(
+    r"max_(completion_|output_)?tokens|maxoutputtokens|output tokens|in the completion"
+)
 _CONTEXT_SIZES = (
     re.compile(r"maximum context length (?:is|of) (\d+)"),  # vLLM
     re.compile(r"max_tokens. exceed context limit: \d+ \+ \d+ > (\d+)"),  # Anthropic
 )
 _LIMIT_REFUSED = re.compile(
     r"too large|too high|too big|at most|must be|maximum|exceed|<=|less than|unsupported"
+    r"|supported range"
 )
 _BY_WORDS = (
     (
@@ -59,7 +76,9 @@ _BY_WORDS = (
         ErrorClass.BILLING,
     ),
     (
-        re.compile(r"context (length|limit|window)|prompt is too long|too many tokens"),
+        re.compile(
+            r"context (length|limit|window)|prompt is too long|too many tokens|input token count"
+        ),
         ErrorClass.CONTEXT_OVERFLOW,
     ),
     (re.compile(r"model .{0,200}(does not exist|not found)"), ErrorClass.MODEL_NOT_FOUND),
@@ -72,6 +91,8 @@ def classify(status: int | None, error: ProviderError, *, output_limit: int | No
     status = _status(status, error)
     if _limit_rejected(error, said, output_limit):
         return ErrorClass.LIMIT_REJECTED
+    if error.code is not None and _QUOTA_OF_A_DAY.search(error.code):
+        return ErrorClass.QUOTA
     for word in (error.code, error.kind):
         if word is not None and word in _BY_CODE:
             return _BY_CODE[word]
