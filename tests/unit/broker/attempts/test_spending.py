@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from stanchion.broker.attempts.spending import Room, Spending
@@ -74,3 +75,17 @@ def test_only_an_answer_that_may_have_cost_keeps_it(answered: Answered, kept: in
     spending.start(1, output_limit=500)
     spending.end(1, answered)
     assert spending.spent_tokens == kept
+
+
+def test_reasoning_that_the_output_does_not_include_is_spent_as_well() -> None:
+    spending = Spending(Budget(output_tokens=1_000))
+    for exchange, includes, reasoning in ((1, False, 300), (2, True, 300), (3, None, 300)):
+        usage = Usage(output_tokens=10, reasoning_tokens=reasoning)
+        spending.start(exchange, output_limit=900)
+        spending.end(
+            exchange,
+            msgspec.structs.replace(good(10), usage=usage, output_includes_reasoning=includes),
+        )
+    spending.start(4, output_limit=900)
+    spending.end(4, msgspec.structs.replace(good(10), output_includes_reasoning=False))
+    assert spending.spent_tokens == 10 * 4 + 300

@@ -3,6 +3,7 @@ import hashlib
 import pytest
 
 from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC
+from stanchion.broker.plane.dialects.gemini import READER as GEMINI
 from stanchion.broker.plane.dialects.openai_chat import READER
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
 from stanchion.protocol.exchange import ErrorClass, ExchangeResult
@@ -169,3 +170,32 @@ def test_words_are_masked_before_they_are_shortened() -> None:
     answered = tap.answered(complete=True)
     assert answered.error_words == "x" * 490 + "*" * 10
     assert answered.model_served == "*" * len(key)
+
+
+STOPPED = b'data: {"candidates":[{"finishReason":"STOP"}]}\n\n'
+
+
+def gemini(*, status: int = 200, form: Form = Form.EVENTS) -> ResponseReader:
+    return ResponseReader(GEMINI, status=status, form=form, output_limit=None)
+
+
+def test_without_a_terminal_event_the_last_one_waits_for_what_comes_next() -> None:
+    reader = gemini()
+    assert reader.holds_from(STOPPED) is not None
+    reader.saw(STOPPED)
+    assert (reader.terminal, reader.undecided) == (False, True)
+    reader.saw(b'data: {"usageMetadata":{"promptTokenCount":3}}\n\n')
+    assert (reader.terminal, reader.undecided) == (False, False)
+    answered = reader.answered(complete=True)
+    assert answered.result is ExchangeResult.COMPLETED
+    assert answered.output_includes_reasoning is False
+
+
+def test_the_wait_that_an_error_asks_for_is_read_from_its_body() -> None:
+    kind = b'"@type":"type.googleapis.com/google.rpc.RetryInfo"'
+    body = b'{"error":{"code":429,"details":[{%b,"retryDelay":"38.4s"}]}}' % kind
+    reader = gemini(status=429, form=Form.JSON)
+    assert reader.retry_after_ms is None
+    reader.saw(body)
+    reader.answered(complete=True)
+    assert reader.retry_after_ms == 38_400

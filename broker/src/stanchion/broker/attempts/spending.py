@@ -63,6 +63,8 @@ class Spending:
         usage = answered.usage
         if usage is not None and usage.output_tokens is not None:
             self.reported_tokens += usage.output_tokens
+            if answered.output_includes_reasoning is False:  # billed all the same
+                self.reported_tokens += usage.reasoning_tokens or 0
         elif _may_have_cost(answered):
             self.unreported_tokens += reserved
             self.unreported += 1

@@ -310,6 +310,7 @@ class _Exchange:
         gone = self._down.gone
         answered = self._masking.digested(reader.answered(complete=whole, client_gone=gone))
         asked = asked_ms(head.headers, wall_ms=wall_ms())
+        asked = reader.retry_after_ms if asked is None else asked
         if not whole:
             reply = constant_reply("upstream_error_too_large")
             return Answer(answered, lambda: self._down.reply(502, reply), asked)

@@ -49,6 +49,7 @@ class ResponseReader:
         """`mask` is for every word of the provider that is kept, before any is shortened."""
         self._markers = reader.markers
         self._needs_terminal = reader.stream_needs_terminal
+        self._may_be_last = reader.may_be_last
         self._fold = reader.new_fold()
         self._status = status
         self._form = form
@@ -91,9 +92,11 @@ class ResponseReader:
 
     @property
     def undecided(self) -> bool:
-        """Whether an event has begun that may turn out to be terminal."""
+        """Whether an event has begun, or come, that may turn out to be terminal."""
         if self._form is not Form.EVENTS or self._blind is not None or self.terminal:
             return False
+        if self._may_be_last(self._fold):
+            return True
         unfinished = self._splitter.unfinished
         return any(marker in unfinished for marker in self._markers)
 
@@ -101,6 +104,12 @@ class ResponseReader:
     def by_events(self) -> bool:
         """Whether the body is an event stream; of any other body the last piece is terminal."""
         return self._form is Form.EVENTS
+
+    @property
+    def retry_after_ms(self) -> int | None:
+        """The wait that the error object asks for, once the whole answer was read."""
+        error = self._fold.told().error
+        return None if error is None else error.retry_after_ms
 
     def answered(self, *, complete: bool, client_gone: bool = False) -> Answered:
         """How the exchange ended; `complete` = the transport delivered the whole body."""
@@ -124,6 +133,7 @@ class ResponseReader:
             text_present=told.text,
             tool_calls=told.tool_calls,
             cut_tool_calls=told.cut_calls,
+            output_includes_reasoning=told.output_includes_reasoning,
             body_sha256=self._sha256.hexdigest(),
             body_bytes=self.size_bytes,
         )
