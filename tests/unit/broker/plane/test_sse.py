@@ -41,13 +41,21 @@ def test_a_crlf_that_is_cut_is_one_line_end() -> None:
     assert split(b"data: a\r", b"\ndata: b\r\n\r", b"\n") == [SseEvent(b"a\nb")]
 
 
+def test_a_line_of_a_megabyte_may_come_byte_by_byte() -> None:
+    """Nothing is looked at twice: twice would be a thousand billion times here."""
+    splitter = SseSplitter()
+    for _ in range(1 << 20):
+        assert list(splitter.feed(b":")) == []
+    assert list(splitter.feed(b"\ndata: a\n\n")) == [SseEvent(b"a")]
+
+
 def test_the_unfinished_event_can_be_looked_at() -> None:
     splitter = SseSplitter()
     assert list(splitter.feed(b"data: a\ndata: [DO")) == []
     assert splitter.unfinished == b"a\ndata: [DO"
 
 
-@pytest.mark.parametrize("stream", [b"d" * 101, b"data: aaaaaaaa\n" * 20])
+@pytest.mark.parametrize("stream", [b"d" * 101, b"data: aaaaaaaa\n" * 20, b"data:\n" * 101])
 def test_lines_and_events_are_bounded(stream: bytes) -> None:
     splitter = SseSplitter(max_line_bytes=100, max_event_bytes=100)
     with pytest.raises(SseOverflowError):

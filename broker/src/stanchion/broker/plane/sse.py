@@ -4,14 +4,12 @@ It decides where an event ends, whatever way the bytes were cut. It must never c
 byte: it works on a copy, and a stream that is too large for it makes it blind, not the relay.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -43,7 +41,11 @@ class SseSplitter:
     ) -> None:
         self._max_line = max_line_bytes
         self._max_event = max_event_bytes
-        self._rest = bytearray()
+        self._pieces: list[bytes] = []
+        """Of the line that has not ended."""
+        self._line_bytes = 0
+        self._after_cr = False
+        """A line ended with the last byte, a CR whose line feed may still come."""
         self._first = True
         self._data: list[bytes] = []
         self._data_bytes = 0
@@ -52,36 +54,39 @@ class SseSplitter:
     @property
     def unfinished(self) -> bytes:
         """What came of the event that has not ended yet."""
-        return b"\n".join([*self._data, bytes(self._rest)])
+        return b"\n".join([*self._data, b"".join(self._pieces)])
 
     def feed(self, data: bytes) -> Iterator[SseEvent | StrayLine]:
         """Each event that `data` completes."""
-        self._rest += data
-        yield from self._lines(at_end=False)
-        if len(self._rest) > self._max_line:
-            raise SseOverflowError(f"a line of more than {self._max_line} bytes")
+        if self._after_cr and data:
+            self._after_cr = False
+            data = data.removeprefix(b"\n")
+        for piece in data.splitlines(keepends=True):  # of bytes: at CR, LF and CRLF only
+            part = piece.rstrip(b"\r\n")
+            self._pieces.append(part)
+            self._line_bytes += len(part)
+            if self._line_bytes > self._max_line:
+                raise SseOverflowError(f"a line of more than {self._max_line} bytes")
+            if len(part) < len(piece):
+                self._after_cr = piece.endswith(b"\r")
+                yield from self._ended_line()
 
     def close(self) -> Iterator[SseEvent | StrayLine]:
         """What is left at the end of the stream, counted as an event although no blank line came.
 
         The standard drops it; providers do end streams so (google-gemini/gemini-cli#29059).
         """
-        self._rest += b"\n\n"
-        yield from self._lines(at_end=True)
+        yield from self._ended_line()
+        yield from self._dispatch()
 
-    def _lines(self, *, at_end: bool) -> Iterator[SseEvent | StrayLine]:
-        start = 0
-        buffer = bytes(self._rest)
-        for end in _LINE_END.finditer(buffer):
-            if end.end() == len(buffer) and end.group() == b"\r" and not at_end:
-                break  # the line feed of a CRLF may still come
-            line = buffer[start : end.start()]
-            start = end.end()
-            if self._first:
-                self._first = False
-                line = line.removeprefix(_BOM)
-            yield from self._line(line)
-        del self._rest[:start]
+    def _ended_line(self) -> Iterator[SseEvent | StrayLine]:
+        line = b"".join(self._pieces)
+        self._pieces.clear()
+        self._line_bytes = 0
+        if self._first:
+            self._first = False
+            line = line.removeprefix(_BOM)
+        yield from self._line(line)
 
     def _line(self, line: bytes) -> Iterator[SseEvent | StrayLine]:
         if not line:
@@ -93,7 +98,7 @@ class SseSplitter:
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)
-            self._data_bytes += len(value)
+            self._data_bytes += len(value) + 1  # an empty line takes room too
             if self._data_bytes > self._max_event:
                 raise SseOverflowError(f"an event of more than {self._max_event} bytes")
         elif field == b"event":
