@@ -138,8 +138,8 @@ class ChatFold:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False
         self._note_error(document)
-        if self._model is None and isinstance(document.model, str) and document.model:
-            self._model = document.model
+        if isinstance(document.model, str) and document.model:
+            self._model = document.model  # a router may begin with the name it was asked for
         self._usage.take(document.usage)
         choices = document.choices if isinstance(document.choices, list) else []
         for choice in choices:
