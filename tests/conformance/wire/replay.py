@@ -1,22 +1,60 @@
-"""Reads a recorded response through a dialect's reader, cut into pieces one way or another."""
+"""Replays a fixture in memory, through the reader alone, cut one way or another.
+
+Three ways: in the pieces as given, one byte a piece, all in one piece; and `splits`: in two pieces,
+cut at every byte. Sockets, framing and what leaves when are the business of `test_over_sockets`.
+"""
 
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from conformance.wire import recorded as files
+from conformance.wire.expecting import assert_named
+from conformance.wire.recorded import Recorded
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.response_reader import ResponseReader, form_of
+from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Answered
-from stanchion.protocol.usage import Usage
 
-CUTS = ("whole", "bytes", "lines")
-USAGE = Usage.__struct_fields__
-ALWAYS = ("result", "error_class")
-"""Compared in every fixture; an absent line means null. Other fields only where they are named."""
+WAYS = ("given", "bytes", "whole")
+OUTPUT_LIMIT = 128_000
+
+
+def pieces(recorded: Recorded, way: str) -> list[bytes]:
+    """The body, cut this way."""
+    if way == "given":
+        return [piece.data for piece in recorded.given]
+    body = recorded.whole
+    return [body] if way == "whole" else [body[i : i + 1] for i in range(len(body))]
+
+
+def splits(body: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The body in two pieces, at every byte."""
+    return ((body[:place], body[place:]) for place in range(1, len(body)))
+
+
+def read(recorded: Recorded, reader: DialectReader, body: Iterable[bytes]) -> Answered:
+    """The record of these pieces."""
+    tap = ResponseReader(
+        reader,
+        status=recorded.status,
+        form=form_of(recorded.content_type or None),
+        output_limit=recorded.request.limit or OUTPUT_LIMIT,
+    )
+    for piece in body:
+        tap.saw(piece)
+    stalled = recorded.ending == "stall"  # the broker ends it: at once after a terminal event
+    return tap.answered(complete=tap.terminal if stalled else recorded.ending == "whole")
+
+
+# For a dialect that brings a test of its own: a lenient comparison, of the words that are named.
+
+CUTS = WAYS
 
 
 def fixtures(dialect: str) -> list[Path]:
-    return sorted((Path(__file__).parent / dialect).glob("*.toml"))
+    return files.paths(Dialect(dialect))
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -24,35 +62,5 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def check(path: Path, reader: DialectReader, cut: str) -> None:
-    """The record is what the fixture expects."""
-    fixture = load(path)
-    expected = fixture["expected"]
-    answered = _read(fixture, reader, cut)
-    usage = answered.usage or Usage()
-    assert {name: getattr(usage, name) for name in USAGE} == {
-        name: expected.get(name) for name in USAGE
-    }
-    named = {*expected, *ALWAYS} - set(USAGE)
-    assert {name: getattr(answered, name) for name in named} == {
-        name: expected.get(name) for name in named
-    }
-
-
-def _read(fixture: dict[str, Any], reader: DialectReader, cut: str) -> Answered:
-    tap = ResponseReader(
-        reader,
-        status=fixture["status"],
-        form=form_of(fixture["content_type"]),
-        output_limit=128_000,
-    )
-    for piece in _pieces(fixture["body"].encode(), cut):
-        tap.saw(piece)
-    return tap.answered(complete=not fixture["cut"])
-
-
-def _pieces(body: bytes, cut: str) -> list[bytes]:
-    if cut == "whole":
-        return [body]
-    if cut == "bytes":
-        return [body[i : i + 1] for i in range(len(body))]
-    return body.splitlines(keepends=True)
+    recorded = files.load(path)
+    assert_named(read(recorded, reader, pieces(recorded, cut)), recorded.expected)

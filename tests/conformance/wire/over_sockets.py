@@ -1,0 +1,127 @@
+"""Sends fixtures through one live broker process over real sockets, several at a time.
+
+Harness, broker and provider are three ends of real connections; the clock is the machine's, but
+no silence of a fixture is waited for.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.wire.provider import Capture, Provider, provider
+from conformance.wire.recorded import Recorded, load
+from conformance.wire.replay import pieces
+from fakes.launches import LIMIT, MODEL
+from fakes.supervisor import Response, parse
+from functional.broker.live import Enrolment, LiveBroker, enrolled
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.launch import Effort, Limit, Limits, LimitSource, Waits
+from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, Record
+
+AT_A_TIME = 12
+SMALL = 4096
+"""Bodies up to this size leave byte by byte; larger ones in pieces of a prime number of bytes."""
+LARGE_PIECE = 4093
+PATIENCE_S = 30.0
+"""For an exchange that hangs: it fails then."""
+
+Key = tuple[Path, str]
+
+
+@dataclass(frozen=True)
+class Door:
+    """How a harness asks in a dialect when its fixture does not say."""
+
+    path: str
+    body: str
+    effort: str
+
+
+DOORS = {
+    Dialect.OPENAI_CHAT: Door(
+        path="/v1/chat/completions",
+        body=f'{{ "model":"{MODEL}", "max_tokens" : {LIMIT},"reasoning_effort":"max","stream":true,'
+        '"x_unknown":{"a":1.50,"b":1.0e4},"messages":[{"role":"user","content":"caf\\u00e9 é"}]}',
+        effort="max",
+    ),
+    Dialect.ANTHROPIC_MESSAGES: Door(
+        path="/v1/messages",
+        body=f'{{ "model":"{MODEL}", "max_tokens" : {LIMIT},"output_config":{{"effort":"max"}},'
+        '"stream":true,"x_unknown":1.50,"messages":[{"role":"user","content":"caf\\u00e9 é"}]}',
+        effort="max",
+    ),
+}
+
+
+@dataclass
+class Exchanged:
+    """One exchange as its three ends saw it."""
+
+    capture: Capture
+    reply: Response
+    records: tuple[Record, ...]
+
+    @property
+    def start(self) -> ExchangeStart:
+        return next(r for r in self.records if isinstance(r, ExchangeStart))
+
+    @property
+    def end(self) -> ExchangeEnd:
+        return next(r for r in self.records if isinstance(r, ExchangeEnd))
+
+
+def cut(recorded: Recorded, way: str) -> list[bytes]:
+    """The body in the pieces that the provider writes."""
+    body = recorded.whole
+    if way == "bytes" and len(body) > SMALL:
+        return [body[i : i + LARGE_PIECE] for i in range(0, len(body), LARGE_PIECE)]
+    return pieces(recorded, way)
+
+
+async def exchange_all(broker: LiveBroker, keys: list[Key]) -> dict[Key, Exchanged | BaseException]:
+    """Every fixture of `keys`, each in an attempt of its own; what failed is its own result."""
+    turns = asyncio.Semaphore(AT_A_TIME)
+
+    async def one(key: Key) -> Exchanged:
+        async with turns, asyncio.timeout(PATIENCE_S):
+            return await _exchange(broker, *key)
+
+    found = await asyncio.gather(*map(one, keys), return_exceptions=True)
+    return dict(zip(keys, found, strict=True))
+
+
+async def _exchange(broker: LiveBroker, path: Path, way: str) -> Exchanged:
+    recorded, dialect = load(path), Dialect(path.parent.name)
+    asked = recorded.request
+    effort = asked.effort or DOORS[dialect].effort
+    limit = Limit(value=asked.limit or LIMIT, source=LimitSource.LAUNCH)
+    async with (
+        provider(recorded, cut(recorded, way)) as up,
+        enrolled(
+            broker,
+            up.port,
+            dialect=dialect,
+            limits=Limits(output_tokens=limit),
+            effort=Effort(word=effort),
+            waits=Waits(max_wait_s=0),  # a failure goes back at once
+        ) as run,
+    ):
+        reply = await _ask(run, up, dialect, (asked.body or DOORS[dialect].body).encode())
+        return Exchanged(up.capture, reply, await broker.records(run.id))
+
+
+async def _ask(run: Enrolment, up: Provider, dialect: Dialect, body: bytes) -> Response:
+    """The harness's side: its request, and everything that comes back."""
+    head = (
+        f"POST {DOORS[dialect].path} HTTP/1.1\r\nhost: relay\r\ncontent-type: application/json\r\n"
+        f"x-stanchion-lease: {run.lease}\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    reader, writer = await asyncio.open_unix_connection(str(run.directory / "model.sock"))
+    writer.write(head.encode() + body)
+    answer = b""
+    while data := await reader.read(1 << 20):
+        answer += data
+        if b"\r\n\r\n" in answer and len(parse(answer).body) >= len(up.recorded.whole):
+            up.seen.set()
+    writer.close()
+    return parse(answer)

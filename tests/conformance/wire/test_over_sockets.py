@@ -1,0 +1,75 @@
+"""Each recorded trap through one live broker over real sockets, three ways.
+
+Harness, broker and provider are three ends: what the harness asked is what the provider captured
+and what the receipt says, to the byte; what the provider sent is what the harness got and what the
+receipt digests; and the record is the one that the fixture expects. In the way `bytes`, bodies of
+more than SMALL bytes leave in larger pieces; the cut at every byte of the small ones is made in
+memory (test_replayed), where it is one of some hundred thousand. Not here either: what ends only
+by the passing of minutes.
+"""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance.wire.expecting import assert_answered
+from conformance.wire.over_sockets import DOORS, Exchanged, exchange_all
+from conformance.wire.recorded import load, paths
+from conformance.wire.replay import WAYS
+from functional.broker.live import live_broker
+from stanchion.protocol.dialects import Dialect
+
+pytestmark = pytest.mark.timeout(300)  # all exchanges are made for the first test
+
+PATHS = [path for dialect in DOORS for path in paths(dialect) if not load(path).needs_the_clock]
+KEYS = [(path, way) for path in PATHS for way in WAYS]
+Made = Callable[[Path, str], Exchanged]
+
+
+@pytest.fixture(scope="module")
+def made() -> Made:
+    with tempfile.TemporaryDirectory(prefix="st") as folder, live_broker(Path(folder)) as broker:
+        found = asyncio.run(exchange_all(broker, KEYS))
+
+    def get(path: Path, way: str) -> Exchanged:
+        exchanged = found[path, way]
+        if isinstance(exchanged, BaseException):
+            raise exchanged
+        return exchanged
+
+    return get
+
+
+@pytest.mark.parametrize(
+    ("path", "way"), [pytest.param(p, w, id=f"{p.parent.name}-{p.stem}-{w}") for p, w in KEYS]
+)
+def test_three_ends_agree(made: Made, path: Path, way: str) -> None:
+    recorded, exchanged = load(path), made(path, way)
+    assert_request(exchanged, Dialect(path.parent.name))
+    assert_response(exchanged, recorded.status, whole=recorded.ending == "whole")
+    assert_answered(exchanged.end.answered, recorded.expected)
+    assert exchanged.end.retry_after_asked_ms == recorded.expected.get("retry_after_asked_ms")
+
+
+def assert_request(exchanged: Exchanged, dialect: Dialect) -> None:
+    """What the provider captured is what the receipt says."""
+    asked, capture = exchanged.start.asked, exchanged.capture
+    assert asked.body_sha256 == capture.sha256
+    assert asked.body_bytes == len(capture.body)
+    assert asked.output_limit == capture.limit(dialect)
+    assert asked.effort == capture.effort(dialect)
+    assert asked.model == capture.model(dialect)
+
+
+def assert_response(exchanged: Exchanged, status: int, *, whole: bool) -> None:
+    """What the provider sent is what came back and what the receipt digests."""
+    reply, answered, sent = exchanged.reply, exchanged.end.answered, exchanged.capture.sent
+    assert (reply.status, answered.status) == (status, status)
+    assert reply.body == sent
+    assert answered.body_sha256 == hashlib.sha256(sent).hexdigest()
+    assert answered.body_bytes == len(sent)
+    assert reply.whole == whole
