@@ -18,6 +18,7 @@ effort_policy = "explicit"
 harnesses = { opencode = "1.18.33" }
 isolation = "M2"
 capture = "digest"
+allow_fields = ["web_search", "store"]
 budget = { output_tokens = 5_000_000, requests = 2_000 }
 watchdog = { failing_s = 60, silent_s = 120, max_wait_s = 30 }
 [profiles.evals.accounts.vllm]
@@ -56,6 +57,7 @@ def test_a_whole_file_is_read() -> None:
     assert (view.policy, view.limit_policy) == (Policy.OBSERVE, "explicit")
     assert view.models["vllm/Qwen/Qwen3-Coder-30B"].output_limit == 32768
     assert (view.budget_requests, view.silent_s, view.max_wait_s) == (2000, 120, 30)
+    assert view.allow_fields == ("store", "web_search")
     assert "10.0.0.5" not in str(view)
 
 

@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 from msgspec import Meta
 
+from stanchion.broker.plane.fields.table import names as field_names
 from stanchion.protocol.admin import ModelView, ProfileView
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import Isolation, Policy
@@ -87,6 +88,8 @@ class Profile(_Table, frozen=True, kw_only=True):
     isolation: Isolation = Isolation.M2
     allow_weak: bool = False
     capture: Literal["digest", "failures", "bodies"] = "failures"
+    allow_fields: tuple[str, ...] = ()
+    """Names of the field policy that requests under this profile may carry after all."""
     budget: BudgetTable = BudgetTable()
     watchdog: WatchdogTable = WatchdogTable()
     accounts: dict[str, Account] = {}
@@ -113,6 +116,7 @@ class Profile(_Table, frozen=True, kw_only=True):
             failing_s=self.watchdog.failing_s,
             silent_s=self.watchdog.silent_s,
             max_wait_s=self.watchdog.max_wait_s,
+            allow_fields=tuple(sorted(self.allow_fields)),
         )
 
 
@@ -254,6 +258,9 @@ def _profile(name: str, table: dict[str, object], *, behind_proxy: bool) -> Prof
         for key, value in inner.items():
             _convert(value, kind, f"{where}.{part}.{key}.")
     profile = _convert(table, Profile, f"{where}.")
+    for field in profile.allow_fields:
+        if field not in field_names():
+            raise _bad(f"{where}.allow_fields", field, f"names some of {', '.join(field_names())}")
     for account, settings in profile.accounts.items():
         field = f"{where}.accounts.{account}"
         _check_name(field, account)

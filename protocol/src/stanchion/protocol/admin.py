@@ -138,6 +138,8 @@ class ProfileView(msgspec.Struct, frozen=True, kw_only=True):
     failing_s: int = 900
     silent_s: int = 2400
     max_wait_s: int = 1200
+    allow_fields: tuple[str, ...] = ()
+    """Body fields that the gate would deny and this profile lets through."""
     tripped: dict[str, str] = {}
     """Accounts under which nothing starts, and the sentence that says why and what to do."""
 

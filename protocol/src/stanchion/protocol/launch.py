@@ -238,3 +238,5 @@ class FrozenLaunch(_Part, frozen=True, kw_only=True):
     account: AccountRef
     policy: Policy = Policy.ENFORCE
     capture: str = "failures"
+    allow_fields: tuple[str, ...] = ()
+    """Body fields that the profile lets through although the broker's gate denies them."""

@@ -111,6 +111,12 @@ def test_a_chunked_body_has_no_length() -> None:
         (head("content-encoding: gzip"), Denial.ENCODED),
         (head("content-encoding: gzip, gzip"), Denial.ENCODED),
         (head("upgrade: h2c"), Denial.BAD_REQUEST),
+        (head("authorization: Bearer a", "authorization: Bearer a"), Denial.BAD_REQUEST),
+        (head("authorization: Bearer a", "x-api-key: b"), Denial.BAD_REQUEST),
+        (head("x-goog-api-key: a", "api-key: b"), Denial.BAD_REQUEST),
+        (head("x-api-key: a", line="POST /v1/messages?key=b HTTP/1.1"), Denial.BAD_REQUEST),
+        (head(line="POST /v1/messages?key=a&key=b HTTP/1.1"), Denial.BAD_REQUEST),
+        (head(line="POST /v1/messages?key=a HTTP/1.1"), Denial.NOT_FOUND),
         (head("expect: else"), Denial.BAD_REQUEST),
         (head("a b: c"), Denial.BAD_REQUEST),
         (head("name : c"), Denial.BAD_REQUEST),
@@ -132,10 +138,39 @@ def test_a_session_that_is_said_twice_is_unknown() -> None:
     assert accepted.forwarded == ()
 
 
-_names = st.sampled_from(["accept", "x-stainless-os", "authorization", "x-api-key", "host", "te"])
+def test_one_credential_is_no_offence_and_never_travels() -> None:
+    for lines in (
+        ("authorization: Bearer sk-a",),
+        ("x-api-key: sk-a",),
+        ("Authorization: bearer sk-a", "x-api-key: sk-a", "api-key: sk-a"),
+    ):
+        accepted = read_head(head(*lines))
+        assert isinstance(accepted, Accepted)
+        assert accepted.forwarded == ()
 
 
-@given(st.lists(st.tuples(_names, st.text("abc :;=", max_size=8)), max_size=6))
+def test_a_header_for_this_hop_only_does_not_travel() -> None:
+    accepted = read_head(
+        head("connection: close, X-Session-Id", "x-session-id: ses_1", "accept: */*")
+    )
+    assert isinstance(accepted, Accepted)
+    assert accepted.forwarded == (("accept", "*/*"),)
+
+
+def test_an_sdks_headers_travel_by_their_plain_names_only() -> None:
+    accepted = read_head(head("x-stainless-os: Linux", "x-stainless-a_b: c", "x-stainless-: d"))
+    assert isinstance(accepted, Accepted)
+    assert accepted.forwarded == (("x-stainless-os", "Linux"),)
+
+
+_names = st.sampled_from(["accept", "x-stainless-os", "authorization", "cookie", "host", "te"])
+
+
+@given(
+    st.lists(
+        st.tuples(_names, st.text("abc :;=", max_size=8)), max_size=6, unique_by=lambda p: p[0]
+    )
+)
 def test_only_listed_headers_travel(pairs: list[tuple[str, str]]) -> None:
     accepted = read_head(head(*(f"{name}: {value}" for name, value in pairs)))
     assert isinstance(accepted, Accepted)

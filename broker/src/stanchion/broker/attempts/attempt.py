@@ -46,6 +46,7 @@ class Attempt(WireNotes):
     closed: bool = False
     """No further receipt but those of the close."""
     connections: int = 0
+    body_bytes: int = 0
     control_free: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while no control connection is being read."""
     heard_at_ms: int = field(default_factory=wall_ms)

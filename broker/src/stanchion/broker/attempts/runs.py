@@ -124,7 +124,11 @@ class Runs:
         self._check_room(name)
         reference, target = self._accounts.resolve(order, account)
         launch = FrozenLaunch(
-            spec=order.spec, account=reference, policy=profile.policy, capture=profile.capture
+            spec=order.spec,
+            account=reference,
+            policy=profile.policy,
+            capture=profile.capture,
+            allow_fields=tuple(sorted(profile.allow_fields)),
         )
         self._opening.add(name)
         try:

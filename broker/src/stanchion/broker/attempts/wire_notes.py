@@ -85,6 +85,11 @@ class WireNotes(Custody):
         return self.terms.launch.policy is Policy.ENFORCE
 
     @property
+    def allow_fields(self) -> frozenset[str]:
+        """Names of the field policy that the profile relaxes."""
+        return frozenset(self.terms.launch.allow_fields)
+
+    @property
     def target(self) -> Target:
         """Where its requests go."""
         return self.terms.target or self._presented.result()

@@ -15,12 +15,9 @@ import msgspec
 
 from stanchion.broker.attempts.wire_check import judge
 from stanchion.broker.clock import mono_ms, wall_ms
-from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC_MESSAGES
-from stanchion.broker.plane.dialects.base import DialectReader
-from stanchion.broker.plane.dialects.openai_chat import READER as OPENAI_CHAT
-from stanchion.broker.plane.dialects.openai_responses import READER as OPENAI_RESPONSES
+from stanchion.broker.plane.admission import Refusal, admitted
+from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
-from stanchion.broker.plane.json_gate import BodyError, read_object
 from stanchion.broker.plane.masking import Masking
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.pacing.retry_after import asked_ms, capped
@@ -37,19 +34,12 @@ from stanchion.broker.plane.upstream import (
     request_head,
 )
 from stanchion.broker.receipts.ledger import LedgerError
-from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Answered, Asked, ErrorClass, ExchangeResult, Mismatch
 from stanchion.protocol.launch import LaunchSpec
 
 HEAD_WAIT_S = 300.0
 MAX_ERROR_BYTES = 64 * 1024
 ERROR_BODY_WAIT_S = 30.0
-
-READERS: dict[Dialect, DialectReader] = {
-    Dialect.OPENAI_CHAT: OPENAI_CHAT,
-    Dialect.OPENAI_RESPONSES: OPENAI_RESPONSES,
-    Dialect.ANTHROPIC_MESSAGES: ANTHROPIC_MESSAGES,
-}
 
 
 class Desk(Pacing, Protocol):
@@ -64,6 +54,10 @@ class Desk(Pacing, Protocol):
     @property
     def enforced(self) -> bool:
         """Whether a mismatch ends the attempt."""
+
+    @property
+    def allow_fields(self) -> frozenset[str]:
+        """Names of the field policy that the profile relaxes."""
 
     @property
     def target(self) -> Target:
@@ -102,16 +96,11 @@ class Desk(Pacing, Protocol):
 async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> None:
     """Answer one model request."""
     if desk.stopping:
-        _refuse(desk, down, 403, "forbidden")
+        _refuse(desk, down, Refusal(403, "forbidden"))
         return
-    dialect, _ = UPSTREAM[request.route]
-    if dialect is not desk.spec.dialect:
-        _refuse(desk, down, 404, "not_found")
-        return
-    try:
-        asked = READERS[dialect].read_request(read_object(request.body), request.body)
-    except BodyError:
-        _refuse(desk, down, 400, "bad_body")
+    asked = admitted(desk.spec.dialect, request, desk.allow_fields)
+    if isinstance(asked, Refusal):
+        _refuse(desk, down, asked)
         return
     number = desk.next_exchange()
     side, difference = judge(desk.spec, asked, request.body, exchange=number)
@@ -121,7 +110,7 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
             down.reply(403, constant_reply("mismatch"))
             return
     if not await desk.admit(number, asked):
-        _refuse(desk, down, 403, "budget_spent")
+        _refuse(desk, down, Refusal(403, "budget_spent"))
         return
     try:
         await desk.note_start(number, asked, request, side=side)
@@ -131,9 +120,9 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
     await _Exchange(desk, request, down, number, asked).run()
 
 
-def _refuse(desk: Desk, down: ModelConnection, status: int, word: str) -> None:
-    desk.denied(word)
-    down.reply(status, constant_reply(word))
+def _refuse(desk: Desk, down: ModelConnection, refusal: Refusal) -> None:
+    desk.denied(refusal.record)
+    down.reply(refusal.status, constant_reply(refusal.word))
 
 
 class _Exchange:

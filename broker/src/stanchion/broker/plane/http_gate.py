@@ -19,6 +19,7 @@ SESSION_HEADER = "x-session-id"
 _REQUEST_LINE = re.compile(rb"(?P<method>[A-Z]{1,16}) (?P<target>[\x21-\x7e]{1,8192}) HTTP/1\.1\Z")
 _HEADER = re.compile(rb"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?P<value>[\t\x20-\x7e]*)\Z")
 _LENGTH = re.compile(r"[0-9]{1,19}\Z")
+_STAINLESS = re.compile(r"x-stainless-[a-z0-9-]{1,40}\Z")
 
 FORWARDED = frozenset(
     {
@@ -38,6 +39,10 @@ purpose: `openai-organization` and `openai-project`, which choose who pays."""
 
 FORWARDED_PREFIX = "x-stainless-"
 """What the official SDKs say about themselves and their retries."""
+
+CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
+"""Headers that name a payer, with the query's `key`. None of them travels on; two that disagree
+are refused, for a reader that took the first would take the other one (GHSA-57q6-fvp4-pqmm)."""
 
 RETURNED = frozenset(
     {
@@ -111,6 +116,7 @@ class Denial(Enum):
     TOO_LARGE = (413, "too_large")
     ENCODED = (415, "encoded_body")
     HEAD_TOO_LARGE = (431, "head_too_large")
+    BODIES_FULL = (503, "bodies_full")
 
     @property
     def status(self) -> int:
@@ -156,14 +162,14 @@ def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted
     leases = headers.get(LEASE_HEADER, [])
     if len(leases) != 1:
         return Denial.UNAUTHORIZED
+    if not _is_one_payer(target, headers):
+        return Denial.BAD_REQUEST
     route = ROUTES.get((method, target))
     if route is None:
         return Denial.NOT_FOUND
     length = _body_length(headers)
     if isinstance(length, Denial):
         return length
-    if headers.get("content-encoding", ["identity"]) != ["identity"]:
-        return Denial.ENCODED
     if "upgrade" in headers or headers.get("expect", ["100-continue"]) != ["100-continue"]:
         return Denial.BAD_REQUEST
     sessions = headers.get(SESSION_HEADER, [])
@@ -177,10 +183,21 @@ def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted
     )
 
 
+def _is_one_payer(target: str, headers: dict[str, list[str]]) -> bool:
+    """Whether the caller's credentials, if there are any, are one and the same."""
+    given = [headers[name] for name in CREDENTIALS if name in headers]
+    query = target.partition("?")[2].split("&")
+    given += [[pair.removeprefix("key=")] for pair in query if pair.startswith("key=")]
+    bare = {re.sub(r"(?i)^bearer +", "", values[0]) for values in given}
+    return len(bare) <= 1 and all(len(values) == 1 for values in given)
+
+
 _CHUNKED = -1
 
 
 def _body_length(headers: dict[str, list[str]]) -> int | Denial:
+    if headers.get("content-encoding", ["identity"]) != ["identity"]:
+        return Denial.ENCODED
     lengths = headers.get("content-length")
     encodings = headers.get("transfer-encoding")
     if encodings is not None:
@@ -194,10 +211,14 @@ def _body_length(headers: dict[str, list[str]]) -> int | Denial:
 
 
 def _forwarded(headers: dict[str, list[str]]) -> tuple[tuple[str, str], ...]:
+    """What is listed, said once, and not meant for this hop only (RFC 9110, section 7.6.1)."""
+    hop = {
+        name.strip().lower() for line in headers.get("connection", ()) for name in line.split(",")
+    }
     return tuple(
         (name, values[0])
         for name, values in headers.items()
-        if (name in FORWARDED or name.startswith(FORWARDED_PREFIX)) and len(values) == 1
+        if (name in FORWARDED or _STAINLESS.match(name)) and name not in hop and len(values) == 1
     )
 
 

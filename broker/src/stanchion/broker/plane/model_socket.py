@@ -28,6 +28,8 @@ HEAD_DEADLINE_S = 10.0
 BODY_DEADLINE_S = 120.0
 MAX_CONNECTIONS = 256
 """Open at a time per attempt: one attempt must not take the descriptors of the others."""
+MAX_BODIES_BYTES = 2 * MAX_BODY_BYTES
+"""Held at a time per attempt, over all its connections: its memory is the broker's."""
 MAX_FRAMING_BYTES = 8 * 1024 * 1024
 """Chunk heads and trailers on top of a body."""
 
@@ -47,6 +49,8 @@ class Attended(Protocol):
 
     connections: int
     """How many are open now."""
+    body_bytes: int
+    """Of requests, held over all of them."""
 
     def lease_problem(self, lease: str) -> str | None:
         """Why the lease is not accepted."""
@@ -119,6 +123,8 @@ class ModelConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._attempt.connections -= 1
+        self._attempt.body_bytes -= self._body_bytes
+        self._body_bytes = 0
         self._cancel_deadline()
         self._leave()
 
@@ -161,8 +167,11 @@ class ModelConnection(asyncio.Protocol):
         if self._asked or self._finished:
             return
         self._body_bytes += len(data)
+        self._attempt.body_bytes += len(data)
         if self._body_bytes > MAX_BODY_BYTES:
             self._refuse(Denial.TOO_LARGE)
+        elif self._attempt.body_bytes > MAX_BODIES_BYTES:
+            self._refuse(Denial.BODIES_FULL)
         else:
             self._body.append(data)
 
@@ -183,6 +192,7 @@ class ModelConnection(asyncio.Protocol):
     def _refuse(self, denial: Denial) -> None:
         if self._finished:
             return
+        self._body = []
         self._attempt.denied(denial.word)
         self.reply(denial.status, constant_reply(denial.word))
 

@@ -20,6 +20,8 @@ _SENTENCES = {
     "encoded_body": "stanchion: send the request body without a content encoding.",
     "head_too_large": "stanchion: the request head is too large.",
     "bad_body": "stanchion: the request body is not one strict JSON object.",
+    "bodies_full": "stanchion: the attempt has too many request bytes under way.",
+    "field_denied": "stanchion: the request has a field that this profile does not allow.",
     "no_receipt": "stanchion: the request could not be put on record and was not sent.",
     "provider_awaited": "stanchion: the launcher has not presented its provider again yet.",
     "upstream_unreachable": "stanchion: the provider could not be reached.",

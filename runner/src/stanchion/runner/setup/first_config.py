@@ -87,6 +87,7 @@ version = 1
 # isolation = "M2"                   # M2 | none
 # allow_weak = false                 # true: run where the isolation self-test fails; flagged
 # capture = "failures"               # digest | failures | bodies
+# allow_fields = []                  # body fields to let through, as "store" or "web_search"
 # budget = { output_tokens = 5_000_000, requests = 2_000 }   # per attempt
 # watchdog = { failing_s = 900, silent_s = 2400, max_wait_s = 1200 }   # seconds
 """

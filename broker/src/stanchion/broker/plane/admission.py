@@ -1,0 +1,56 @@
+"""Whether a request's body may go on under an attempt's terms, or what it is refused with. Pure.
+
+The order is: the route's dialect, one strict JSON object, no field that is denied. A refusal is a
+constant; what it was for stands in the record only, in our own words.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from stanchion.broker.plane.dialects.readers import READERS
+from stanchion.broker.plane.fields.policy import first_denied
+from stanchion.broker.plane.http_gate import UPSTREAM, Route
+from stanchion.broker.plane.json_gate import BodyError, read_object
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.exchange import Asked
+
+
+class Request(Protocol):
+    """What came."""
+
+    @property
+    def route(self) -> Route:
+        """Where to."""
+
+    @property
+    def body(self) -> bytes:
+        """The whole body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that is not sent: the status and word of its constant reply."""
+
+    status: int
+    word: str
+    detail: str = ""
+    """For the record only."""
+
+    @property
+    def record(self) -> str:
+        """What the receipt says."""
+        return f"{self.word}: {self.detail}" if self.detail else self.word
+
+
+def admitted(dialect: Dialect, request: Request, allow_fields: frozenset[str]) -> Asked | Refusal:
+    """The words of a request that may be sent on, or its refusal."""
+    if UPSTREAM[request.route][0] is not dialect:
+        return Refusal(404, "not_found")
+    try:
+        body = read_object(request.body)
+    except BodyError:
+        return Refusal(400, "bad_body")
+    field = first_denied(dialect, body, allow_fields)
+    if field is not None:
+        return Refusal(403, "field_denied", field.words)
+    return READERS[dialect].read_request(body, request.body)

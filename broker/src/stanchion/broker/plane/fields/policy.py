@@ -1,0 +1,161 @@
+"""Finds the first field of a body that the table denies and the profile does not allow. Pure.
+
+It reads names and values, never a model table, and it changes nothing: what it lets through is
+forwarded byte for byte and named in the receipt. What it says holds no word of the caller's.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from stanchion.broker.plane.fields.table import (
+    CLIENT_TOOL_PREFIXES,
+    CLIENT_TOOLS,
+    GEMINI_CLIENT_TOOL,
+    HOSTED_TOOLS,
+    OPAQUE,
+    RULES,
+    SOURCES,
+    TWIN_FIELDS,
+    TWINS,
+    TYPES,
+    UNKNOWN_TOOL,
+    Rule,
+    fold,
+)
+from stanchion.protocol.dialects import Dialect
+
+SETTINGS_DEPTH = 3
+"""Levels of objects in objects, from the body's own, that hold settings and not content."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedField:
+    """A name of `allow_fields`, and the key that it was found by, in the table's spelling."""
+
+    name: str
+    key: str
+
+    @property
+    def words(self) -> str:
+        """For the record."""
+        return self.name if self.key == self.name else f"{self.name} ({self.key})"
+
+
+def first_denied(
+    dialect: Dialect, body: Mapping[str, object], allowed: frozenset[str]
+) -> DeniedField | None:
+    """The first field of the body that may not be sent; None = there is none."""
+    return next((field for field in _all(dialect, body) if field.name not in allowed), None)
+
+
+def _all(dialect: Dialect, body: Mapping[str, object]) -> Iterator[DeniedField]:
+    yield from _twins(body)
+    if dialect is Dialect.OPENAI_RESPONSES:
+        yield from _bare_references(body.get("input"))
+    yield from _object(dialect, body, _TOP[dialect])
+    pending = [value for value in body.values() if isinstance(value, (dict, list))]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list):
+            pending += [child for child in value if isinstance(child, (dict, list))]
+        else:
+            yield from _object(dialect, value, _ANYWHERE[dialect])
+            pending += [
+                child
+                for key, child in value.items()
+                if isinstance(child, (dict, list)) and fold(key) not in _OPAQUE_BELOW
+            ]
+
+
+def _object(
+    dialect: Dialect, value: Mapping[str, object], rules: Mapping[str, tuple[Rule, str]]
+) -> Iterator[DeniedField]:
+    for key, member in value.items():
+        folded = fold(key)
+        found = rules.get(folded)
+        if found is not None and found[0].denies(member):
+            yield DeniedField(found[0].name, found[1])
+        elif folded == "tools":
+            yield from _tools(dialect, member)
+        elif folded == "type" and isinstance(member, str) and member in TYPES:
+            yield DeniedField(TYPES[member], member)
+        elif folded == "source" and isinstance(member, dict):
+            kind = member.get("type")
+            if isinstance(kind, str) and kind in SOURCES:
+                yield DeniedField(SOURCES[kind], "source")
+
+
+def _tools(dialect: Dialect, tools: object) -> Iterator[DeniedField]:
+    for tool in tools if isinstance(tools, list) else [tools]:
+        if isinstance(tool, dict):
+            yield from _tool(dialect, tool)
+
+
+def _tool(dialect: Dialect, tool: Mapping[str, object]) -> Iterator[DeniedField]:
+    kind = tool.get("type")
+    if dialect is Dialect.GEMINI:
+        yield from (
+            DeniedField(_hosted(fold(key)) or UNKNOWN_TOOL, "tools")
+            for key in tool
+            if fold(key) != GEMINI_CLIENT_TOOL
+        )
+    elif kind is None:
+        hosted = (_hosted(fold(key)) for key in tool)
+        yield from (DeniedField(name, "tools") for name in hosted if name is not None)
+    elif not isinstance(kind, str):
+        yield DeniedField(UNKNOWN_TOOL, "tools")
+    elif kind not in CLIENT_TOOLS and not kind.startswith(CLIENT_TOOL_PREFIXES):
+        yield DeniedField(_hosted(fold(kind)) or UNKNOWN_TOOL, "tools")
+
+
+def _hosted(folded: str) -> str | None:
+    return next((name for start, name in HOSTED_TOOLS if folded.startswith(start)), None)
+
+
+def _bare_references(items: object) -> Iterator[DeniedField]:
+    """An item that only names its id stands for a stored one (ItemReference.type is optional)."""
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, dict) and "id" in item and not {"type", "role"} & set(item):
+            yield DeniedField("item_reference", "input")
+
+
+def _twins(body: Mapping[str, object]) -> Iterator[DeniedField]:
+    for one, other in TWINS:
+        first, second = _at(body, one), _at(body, other)
+        if first is not None and second is not None and first != second:
+            yield DeniedField(TWIN_FIELDS, one[-1])
+    level: list[Mapping[str, object]] = [body]
+    for _ in range(SETTINGS_DEPTH):
+        if any(len({fold(key) for key in settings}) < len(settings) for settings in level):
+            yield DeniedField(TWIN_FIELDS, "case")
+        level = [child for settings in level for child in _settings(settings)]
+
+
+def _settings(settings: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    for key, child in settings.items():
+        if isinstance(child, dict) and fold(key) not in _CALLERS_OWN:
+            yield child
+
+
+def _at(body: Mapping[str, object], path: tuple[str, ...]) -> object:
+    value: object = body
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+_OPAQUE_BELOW = OPAQUE | {"input"}
+"""Below the top level `input` holds the arguments of a tool call."""
+
+_CALLERS_OWN = OPAQUE | {"metadata", "labels"}
+
+_TOP: dict[Dialect, dict[str, tuple[Rule, str]]] = {
+    dialect: {
+        fold(key): (rule, key) for rule in RULES if dialect in rule.dialects for key in rule.keys
+    }
+    for dialect in Dialect
+}
+_ANYWHERE: dict[Dialect, dict[str, tuple[Rule, str]]] = {
+    dialect: {key: found for key, found in rules.items() if found[0].anywhere}
+    for dialect, rules in _TOP.items()
+}

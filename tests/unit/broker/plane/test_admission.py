@@ -1,0 +1,60 @@
+from dataclasses import dataclass
+
+import pytest
+
+from fakes.launches import LIMIT, MODEL
+from stanchion.broker.plane.admission import Refusal, admitted
+from stanchion.broker.plane.dialects.readers import READERS
+from stanchion.broker.plane.http_gate import UPSTREAM, Route
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.exchange import Asked
+
+BODY = b'{"model":"%b","max_tokens":%d,"store":%b}'
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Came:
+    route: Route
+    body: bytes
+
+
+def body(store: bytes = b"false") -> bytes:
+    return BODY % (MODEL.encode(), LIMIT, store)
+
+
+def test_the_words_of_a_request_are_read() -> None:
+    asked = admitted(Dialect.OPENAI_CHAT, Came(Route.CHAT, body()), NOTHING)
+    assert isinstance(asked, Asked)
+    assert (asked.model, asked.output_limit) == (MODEL, LIMIT)
+    assert asked.fields == ("max_tokens", "model", "store")
+
+
+@pytest.mark.parametrize(
+    ("came", "refusal", "record"),
+    [
+        (Came(Route.MESSAGES, body()), Refusal(404, "not_found"), "not_found"),
+        (Came(Route.CHAT, b"[]"), Refusal(400, "bad_body"), "bad_body"),
+        (
+            Came(Route.CHAT, body(b"true")),
+            Refusal(403, "field_denied", "store"),
+            "field_denied: store",
+        ),
+    ],
+)
+def test_what_is_not_sent_is_refused_with_a_constant(
+    came: Came, refusal: Refusal, record: str
+) -> None:
+    found = admitted(Dialect.OPENAI_CHAT, came, NOTHING)
+    assert found == refusal
+    assert isinstance(found, Refusal)
+    assert found.record == record
+
+
+def test_a_field_passes_where_the_profile_allows_it() -> None:
+    asked = admitted(Dialect.OPENAI_CHAT, Came(Route.CHAT, body(b"true")), frozenset({"store"}))
+    assert isinstance(asked, Asked)
+
+
+def test_every_dialect_with_a_route_has_its_reader() -> None:
+    assert {dialect for dialect, _ in UPSTREAM.values()} == set(READERS)
