@@ -28,7 +28,7 @@ test: setup ## all tests, with the real harness in the real sandbox; coverage of
 	$(BIN)/python tests/coverage_gate.py
 
 acceptance: setup ## long scenarios of the whole product, real harness in the real sandbox
-	$(PYTEST) -m acceptance tests/acceptance
+	$(PYTEST) -m acceptance tests/acceptance tests/conformance/sdk
 
 check: setup ## lint, types, imports, drift of generated docs
 	$(BIN)/ruff check .

@@ -41,7 +41,12 @@ def spec(**changes: object) -> LaunchSpec:
 
 
 def order(
-    port: int | None = 9, *, run: str = "7f3a90c41b22", attempt: int = 1, **changes: object
+    port: int | None = 9,
+    *,
+    run: str = "7f3a90c41b22",
+    attempt: int = 1,
+    key: str = KEY,
+    **changes: object,
 ) -> OpenRun:
     """An order for the built-in profile with its provider on this port; None: for another one."""
     return OpenRun(
@@ -49,5 +54,5 @@ def order(
         run=run,
         attempt=attempt,
         spec=spec(**changes),
-        rehearsal=None if port is None else Rehearsal(port=port, key=KEY),
+        rehearsal=None if port is None else Rehearsal(port=port, key=key),
     )
