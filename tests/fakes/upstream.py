@@ -13,6 +13,8 @@ class Received:
 
     head: bytes
     body: bytes
+    connection: int = 1
+    """Which one it came over, in the order in which they were made."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -32,7 +34,11 @@ class Upstream:
     """Answers every request with the next answer; the last one stays."""
 
     answers: list[Answer]
+    keeps: bool = False
+    """Whether a connection stays open after an answer, until either side closes it."""
     port: int = 0
+    connections: int = 0
+    ending: bool = False
     received: list[Received] = field(default_factory=list)
     answering: "set[asyncio.Task[None]]" = field(default_factory=set)
 
@@ -41,31 +47,46 @@ class Upstream:
         assert task is not None
         self.answering.add(task)
         task.add_done_callback(self.answering.discard)
+        self.connections += 1
+        connection = self.connections
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            request = Received(head, b"")
-            length = int(request.headers.get("content-length", "0"))
-            request.body = await reader.readexactly(length)
-            self.received.append(request)
-            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-            await answer(request, writer)
-            await writer.drain()
+            while await self._answer_one(reader, writer, connection) and self.keeps:
+                pass
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the broker hung up
+        except asyncio.CancelledError:
+            if not self.ending:
+                raise
         finally:
             writer.close()
 
+    async def _answer_one(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
+    ) -> bool:
+        head = await reader.readuntil(b"\r\n\r\n")
+        request = Received(head, b"", connection)
+        length = int(request.headers.get("content-length", "0"))
+        request.body = await reader.readexactly(length)
+        self.received.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        await answer(request, writer)
+        await writer.drain()
+        return not writer.is_closing()
+
 
 @contextlib.asynccontextmanager
-async def upstream(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Upstream]:
+async def upstream(
+    *answers: Answer, tls: ssl.SSLContext | None = None, keeps: bool = False
+) -> AsyncIterator[Upstream]:
     """The provider, listening."""
-    provider = Upstream(list(answers))
+    provider = Upstream(list(answers), keeps=keeps)
     server = await asyncio.start_server(provider.handle, "127.0.0.1", 0, ssl=tls)
     provider.port = server.sockets[0].getsockname()[1]
     try:
         yield provider
     finally:
         server.close()
+        provider.ending = True
         for task in provider.answering:
             task.cancel()
         await asyncio.gather(*provider.answering, return_exceptions=True)

@@ -171,6 +171,27 @@ def test_all_attempts_of_an_account_stand_in_one_queue(tmp_path: Path) -> None:
     assert set(filed.accounts.turns()) == {("evals", "lab")}
 
 
+def test_connections_are_kept_for_one_account_and_key_alone(tmp_path: Path) -> None:
+    filed, other = Filed(tmp_path), accounts(dict.fromkeys(NAMES, KEY))
+    first = filed.resolve().pool
+    assert first is not None
+    assert filed.resolve().pool is first
+    filed.write("sk-the-second-key")
+    assert filed.resolve().pool is not first
+    pools = [
+        other.resolve(
+            msgspec.structs.replace(
+                order(),
+                spec=spec(profile="evals", model=ModelRef(account=name, id="m")),
+                rehearsal=None,
+            ),
+            CONFIG.profiles["evals"].accounts[name],
+        )[1].pool
+        for name in ("a", "c", "d")
+    ]
+    assert len({id(pool) for pool in [*pools, first]}) == 4
+
+
 def test_a_tripped_account_takes_no_launch_until_its_key_file_is_written(tmp_path: Path) -> None:
     filed = Filed(tmp_path)
     old = filed.resolve().turns

@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
 from stanchion.broker.egress import Egress
 from stanchion.broker.plane.pacing.trips import Trip
 from stanchion.broker.plane.pacing.turns import Turns
+from stanchion.broker.plane.pool import Pool
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
@@ -69,6 +70,8 @@ class Accounts:
         for name in self._from_env:
             environ.pop(name, None)  # only once all accounts have read it
         self._rehearsals: WeakValueDictionary[tuple[int, str], Turns] = WeakValueDictionary()
+        self._pools: WeakKeyDictionary[Turns, Pool] = WeakKeyDictionary()
+        """Whoever shares a queue is one identity, of one key: it alone shares connections."""
 
     @property
     def env_names(self) -> tuple[str, ...]:
@@ -95,6 +98,11 @@ class Accounts:
     def turns(self) -> dict[tuple[str, str], Turns]:
         """The queues by profile and account."""
         return {name: standing.turns for name, standing in self._standings.items()}
+
+    def close(self) -> None:
+        """Drop the connections that wait for a request."""
+        for pool in self._pools.values():
+            pool.close()
 
     def _load(self, profile: str, account: str, table: Account) -> Secret | None:
         return load_secret(
@@ -149,7 +157,8 @@ class Accounts:
             credential=account.credential,
             fingerprint=None if key is None else key.fingerprint(self._fingerprint),
         )
-        return reference, self._egress.target(url, key, account.api, turns)
+        pool = self._pools.setdefault(turns, Pool())
+        return reference, self._egress.target(url, key, account.api, turns, pool)
 
     def _paying(self, order: OpenRun, account: Account) -> tuple[str, Secret | None, Turns]:
         """Address, key and queue."""

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult
 
 from stanchion.broker.config import BrokerTable, split_proxy_url
 from stanchion.broker.plane.pacing.turns import Turns
+from stanchion.broker.plane.pool import Pool
 from stanchion.broker.plane.upstream import Target
 from stanchion.broker.secrets import Secret
 from stanchion.protocol.dialects import Dialect
@@ -40,7 +41,12 @@ class Egress:
         )
 
     def target(
-        self, url: SplitResult, key: Secret | None, api: Dialect, turns: Turns | None = None
+        self,
+        url: SplitResult,
+        key: Secret | None,
+        api: Dialect,
+        turns: Turns | None = None,
+        pool: Pool | None = None,
     ) -> Target:
         """Where the requests of an account go."""
         secure = url.scheme == "https"
@@ -54,6 +60,7 @@ class Egress:
             key_header=_KEY_HEADERS.get(api, ("authorization", "Bearer ")),
             turns=Turns() if turns is None else turns,
             proxy=self.proxy if secure else None,
+            pool=pool,
         )
 
 

@@ -80,6 +80,7 @@ async def _serve(settings: Settings, config: Config) -> None:
             )
             await _until_ended(settings, config, ledger, runs, admin_socket, tasks)
             tasks.cancel()
+            accounts.close()
     finally:
         await ledger.aclose()
         for name in ("broker.pid", "admin.sock"):

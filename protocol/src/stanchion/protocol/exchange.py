@@ -109,6 +109,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     """The name that the provider's certificate was verified for; None = plain http, no answer."""
     tls_certificate_sha256: str | None = None
     """Of the provider's certificate (DER)."""
+    ambiguous: bool = False
+    """The request left and no byte of an answer came: the provider may or may not have worked on
+    it, and may or may not bill it."""
 
     @property
     def has_content(self) -> bool:

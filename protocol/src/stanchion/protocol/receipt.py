@@ -99,6 +99,8 @@ class ExchangeTry(_Record, frozen=True, kw_only=True, tag="exchange.try"):
     """What the provider asked for; None = it did not."""
     held_ms: int
     """Of this request so far."""
+    ambiguous: bool = False
+    """It left, and no byte of an answer came: the provider may have worked on it."""
 
 
 class ExchangeEnd(_Record, frozen=True, kw_only=True, tag="exchange.end"):

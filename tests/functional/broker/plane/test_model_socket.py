@@ -123,7 +123,7 @@ async def test_callers_credentials_and_unlisted_headers_stay_here(broker: LiveBr
         await ask(run.directory, BODY, lease=run.lease, extra=extra)
         sent = provider.received[0].headers
         assert set(sent) == {
-            *("host", "content-length", "accept-encoding", "connection", "authorization"),
+            *("host", "content-length", "accept-encoding", "authorization"),
             *("content-type", "x-session-id", "user-agent"),
         }
         assert "sk-of-the-agent" not in str(sent)

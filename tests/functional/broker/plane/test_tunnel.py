@@ -10,8 +10,9 @@ from fakes.egress_proxy import egress_proxy
 from fakes.upstream import response, upstream
 from stanchion.broker.config import BrokerTable
 from stanchion.broker.egress import Egress
+from stanchion.broker.plane.connecting import connected
 from stanchion.broker.plane.tunnel import ProxyRefusedError, check_answer
-from stanchion.broker.plane.upstream import ResponseHead, Target, connected, request_head
+from stanchion.broker.plane.upstream import ResponseHead, Target, request_head
 from stanchion.broker.secrets import Secret
 from stanchion.protocol.dialects import Dialect
 

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
+from stanchion.broker.plane.pool import Pool
 from stanchion.broker.plane.upstream import (
     ResponseHead,
     Target,
-    is_link_local,
     question_head,
     request_head,
 )
@@ -59,8 +59,6 @@ def test_a_question_is_a_get_with_the_key() -> None:
     assert head.endswith("authorization: Bearer sk-CANARY-1\r\n\r\n")
 
 
-def test_where_clouds_hand_out_credentials_no_provider_lives() -> None:
-    assert is_link_local("169.254.169.254")
-    assert is_link_local("fe80::1%eth0")
-    assert not is_link_local("127.0.0.1")
-    assert not is_link_local("10.0.0.5")
+def test_with_a_pool_the_connection_is_asked_to_stay() -> None:
+    head = request_head(replace(TARGET, pool=Pool()), "/chat/completions", (), 7)
+    assert b"connection" not in head

@@ -211,6 +211,7 @@ class WireNotes(Custody):
             error_class=answer.answered.error_class,
             retry_after_ms=answer.retry_after_asked_ms,
             held_ms=held_ms,
+            ambiguous=answer.answered.ambiguous,
         )
 
     async def note_end(

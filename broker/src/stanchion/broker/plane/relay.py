@@ -146,10 +146,15 @@ class Flow:
             self._client_gone()
         self._up.take_body(self._received, self._ended)
         try:
-            return await self._result
+            relayed = await self._result
+        except BaseException:
+            self._up.close()
+            raise
         finally:
             self._timer.cancel()
+        if relayed.end is not RelayEnd.COMPLETE:
             self._up.close()
+        return relayed
 
     def revoke(self) -> None:
         """The lease ended: cut both sides."""

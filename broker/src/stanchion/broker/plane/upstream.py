@@ -1,16 +1,21 @@
-"""One connection to the provider for one exchange: the head with the real key out, the answer in.
+"""One exchange with the provider on one connection: the head with the real key out, the answer in.
 
-The only module that reveals a key. It follows no redirect, sends no caller's header that is not
-listed, verifies TLS always, and drops the connection after one response.
+The only module that reveals a key. It follows no redirect and sends no caller's header that is not
+listed. It decides whether the answer left its connection clean; one that did not is dropped.
+
+RFC 9112: 6.3 says where a body ends; 9.3 when a connection persists; 9.2 that bytes behind an
+answer are no other answer; 9.6 that an answer which begins before the request was read whole is
+followed by a close.
 """
 
 import asyncio
-import contextlib
-import errno
+import fcntl
 import hashlib
-import ipaddress
+import re
 import ssl
-from collections.abc import AsyncIterator, Callable
+import struct
+import termios
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import cast
@@ -18,11 +23,12 @@ from typing import cast
 import httptools
 
 from stanchion.broker.plane.pacing.turns import Turns
-from stanchion.broker.plane.tunnel import open_tunnel
+from stanchion.broker.plane.pool import Line, Pool
 from stanchion.broker.secrets import Secret
 
 MAX_HEAD_BYTES = 64 * 1024
-CONNECT_TIMEOUT_S = 30.0
+_KEEP_ALIVE = re.compile(r"(?:^|[,\s])timeout=(?P<seconds>[0-9]{1,6})(?:$|[,\s])")
+_KEEP_ALIVE_MARGIN_S = 1.0
 
 
 class Ending(Enum):
@@ -51,6 +57,8 @@ class Target:
     """Whose turn it is under the account; one for all that go there."""
     proxy: tuple[str, int] | None = None
     """Host and port of the egress proxy; for https only."""
+    pool: Pool | None = None
+    """The account's idle connections; None = each request has its own connection."""
 
 
 @dataclass(slots=True)
@@ -76,15 +84,17 @@ def request_head(
 ) -> bytes:
     """The head of an upstream request: our own framing, the account's key."""
     length = (("content-length", str(body_bytes)),)
-    return _head(target, f"POST {target.path}{path}", (*length, *_FRAMING, *headers))
+    return _head(target, f"POST {target.path}{path}", (*length, *_framing(target), *headers))
 
 
 def question_head(target: Target, path: str, headers: tuple[tuple[str, str], ...]) -> bytes:
     """The head of a GET without a body, with the account's key."""
-    return _head(target, f"GET {target.path}{path}", (*_FRAMING, *headers))
+    return _head(target, f"GET {target.path}{path}", (*_framing(target), *headers))
 
 
-_FRAMING = (("accept-encoding", "identity"), ("connection", "close"))
+def _framing(target: Target) -> tuple[tuple[str, str], ...]:
+    plain = ("accept-encoding", "identity")
+    return (plain, ("connection", "close")) if target.pool is None else (plain,)
 
 
 def _head(target: Target, what: str, headers: tuple[tuple[str, str], ...]) -> bytes:
@@ -100,31 +110,56 @@ def _head(target: Target, what: str, headers: tuple[tuple[str, str], ...]) -> by
 
 
 class Upstream(asyncio.Protocol):
-    """The connection. The body waits, unread, until somebody takes it."""
+    """The exchange. The body waits, unread, until somebody takes it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
         self.head: asyncio.Future[ResponseHead | Ending] = loop.create_future()
+        self.line: Line | None = None
+        """The connection, once there is one."""
+        self.reused = False
+        """Whether an earlier request went over it."""
+        self.sent = False
+        """Whether a byte of the request may have left."""
         self._parser = httptools.HttpResponseParser(self)
-        self._transport: asyncio.Transport | None = None
         self._response = ResponseHead(status=0)
         self._head_bytes = 0
         self._unread_bytes = 0
         self._in_body = False
+        self._heard = False
+        self._early_answer = False
+        self._surplus = False
+        self._persists = False
+        self._last_piece = b""
         self._early: list[bytes] = []
         self._on_body: Callable[[bytes], None] | None = None
         self._on_end: Callable[[Ending], None] | None = None
         self._ending: Ending | None = None
 
+    @classmethod
+    def over(cls, line: Line) -> "Upstream":
+        """The next exchange on a connection that is open."""
+        upstream = cls(asyncio.get_running_loop())
+        upstream.line, upstream.reused = line, True
+        line.transport.set_protocol(upstream)
+        return upstream
+
     @property
     def peer(self) -> str | None:
         """The address of the other end; None while there is none."""
-        name = self._transport and self._transport.get_extra_info("peername")
+        name = self.line and self.line.transport.get_extra_info("peername")
         return name[0] if isinstance(name, tuple) else None
+
+    @property
+    def silent(self) -> bool:
+        """Whether the request may have been read, and not one byte of an answer came."""
+        return self.sent and not self._heard
 
     def send(self, head: bytes, body: bytes) -> None:
         """Write the request."""
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.writelines((head, body))
+        if self.line is not None and not self.line.transport.is_closing():
+            self.sent = True
+            self.line.transport.writelines((head, body))
 
     def take_body(self, on_body: Callable[[bytes], None], on_end: Callable[[Ending], None]) -> None:
         """Deliver the body from here on, what came before first."""
@@ -139,36 +174,68 @@ class Upstream(asyncio.Protocol):
     @property
     def certificate_sha256(self) -> str | None:
         """Of the provider's certificate; None over plain http."""
-        tls = None if self._transport is None else self._transport.get_extra_info("ssl_object")
-        certificate = None if tls is None else tls.getpeercert(binary_form=True)
+        tls = self.line and self.line.transport.get_extra_info("ssl_object")
+        certificate = tls.getpeercert(binary_form=True) if tls else None
         return None if certificate is None else hashlib.sha256(certificate).hexdigest()
+
+    @property
+    def clean(self) -> bool:
+        """Whether the connection may carry another request: the answer was whole, and only it came.
+
+        An answer to a request that had not arrived whole leaves nobody sure of what is read next.
+        """
+        return (
+            self._ending is Ending.COMPLETE
+            and self.line is not None
+            and not self.line.transport.is_closing()
+            and not (self._surplus or self._early_answer)
+            and self._persists
+        )
+
+    @property
+    def keep_s(self) -> float | None:
+        """How long the provider says that it keeps an idle connection; None = it does not."""
+        found = _KEEP_ALIVE.search((self._response.get("keep-alive") or "").lower())
+        return None if found is None else float(found["seconds"]) - _KEEP_ALIVE_MARGIN_S
 
     def pause(self) -> None:
         """Stop reading."""
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.pause_reading()
+        if self.line is not None and not self.line.transport.is_closing():
+            self.line.transport.pause_reading()
 
     def resume(self) -> None:
         """Read on."""
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
+        if self.line is not None and not self.line.transport.is_closing():
+            self.line.transport.resume_reading()
+
+    def release(self) -> Line:
+        """Let go of the connection: whoever still holds this exchange can do nothing to it."""
+        if self.line is None:
+            raise ValueError("the exchange has no connection")
+        line, self.line = self.line, None
+        return line
 
     def close(self) -> None:
         """Drop the connection."""
-        if self._transport is not None:
-            self._transport.abort()
+        if self.line is not None:
+            self.line.transport.abort()
 
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
+        self.line = Line(cast("asyncio.Transport", transport), self._loop.time())
 
     def data_received(self, data: bytes) -> None:
         if self._ending is not None:
+            self._surplus = True
             return
+        if not self._heard:
+            self._heard = True
+            self._early_answer = not self.sent or _unsent_bytes(self.line) > 0
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._surplus = True  # where the answer is whole already
             self._end(Ending.MALFORMED)
             return
         if not self._in_body:
@@ -177,6 +244,8 @@ class Upstream(asyncio.Protocol):
                 self._end(Ending.MALFORMED)
         if self._ending is None:
             self._deliver()
+        elif self._ending is Ending.COMPLETE:
+            self._surplus = self._surplus or not self._ends_with(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """A body without a length ends with the connection (RFC 9112, section 6.3)."""
@@ -188,6 +257,8 @@ class Upstream(asyncio.Protocol):
     def on_message_begin(self) -> None:
         if self._ending is None:
             self._response = ResponseHead(status=0)
+        else:
+            self._surplus = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._in_body:  # else a trailer: dropped
@@ -203,29 +274,39 @@ class Upstream(asyncio.Protocol):
             return
         self._in_body = True
         self._response.status = status
-        if not self.head.done():
+        if not _is_chunked_or_none(self._response.get("transfer-encoding")):
+            self._end(Ending.MALFORMED)  # nobody asked for another coding (RFC 9112, 7.4)
+        elif not self.head.done():
             self.head.set_result(self._response)
             self.pause()
 
     def on_body(self, data: bytes) -> None:
         if self._ending is None:
             self._early.append(data)
+            self._last_piece = data
 
     def on_message_complete(self) -> None:
-        if self._in_body:
+        if self._in_body and self._ending is None:
+            self._persists = self._framed() and self._parser.should_keep_alive()
             self._deliver()
             self._end(Ending.COMPLETE)
 
     def _deliver(self) -> None:
         if self._on_body is not None and self._early:
-            data, self._early = b"".join(self._early), []
-            self._on_body(data)
+            pieces, self._early = self._early, []
+            self._on_body(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def _framed(self) -> bool:
         return (
             self._response.get("content-length") is not None
             or self._response.get("transfer-encoding") is not None
         )
+
+    def _ends_with(self, data: bytes) -> bool:
+        """Whether the answer's end is the end of these bytes: the parser passes over line ends."""
+        if self._response.get("transfer-encoding") is None:
+            return data.endswith(self._last_piece)
+        return not data.endswith(b"\n\r\n\r\n")
 
     def _end(self, ending: Ending) -> None:
         if self._ending is not None:
@@ -236,54 +317,18 @@ class Upstream(asyncio.Protocol):
         if self._on_end is not None:
             self._deliver()
             self._on_end(ending)
-        self.close()
+        if ending is not Ending.COMPLETE:
+            self.close()
 
 
-async def connect(target: Target) -> Upstream:
-    """Open the connection; OSError or TimeoutError where that fails."""
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(CONNECT_TIMEOUT_S):
-        if target.proxy is not None and target.tls is not None:
-            return await _connect_through(target.proxy, target, target.tls)
-        _, upstream = await loop.create_connection(
-            lambda: Upstream(loop),
-            target.host,
-            target.port,
-            ssl=target.tls,
-            server_hostname=target.host if target.tls is not None else None,
-        )
-    peer = upstream.peer
-    if peer is not None and is_link_local(peer):
-        upstream.close()
-        raise OSError(errno.EACCES, f"{target.host} resolves to the link-local address {peer}")
-    return upstream
+def _is_chunked_or_none(encoding: str | None) -> bool:
+    return encoding is None or encoding.strip().lower() == "chunked"
 
 
-async def _connect_through(proxy: tuple[str, int], target: Target, tls: ssl.SSLContext) -> Upstream:
-    loop = asyncio.get_running_loop()
-    tunnel = await open_tunnel(proxy, target.host, target.port)
-    upstream = Upstream(loop)
-    try:
-        secured = await loop.start_tls(tunnel, upstream, tls, server_hostname=target.host)
-    except BaseException:
-        tunnel.abort()
-        raise
-    if secured is None:
-        raise ConnectionResetError("the egress proxy closed the tunnel")
-    upstream.connection_made(secured)  # start_tls does not say it
-    return upstream
-
-
-def is_link_local(address: str) -> bool:
-    """Cloud machines serve credentials on such addresses; no provider lives there."""
-    return ipaddress.ip_address(address.partition("%")[0]).is_link_local
-
-
-@contextlib.asynccontextmanager
-async def connected(target: Target) -> AsyncIterator[Upstream]:
-    """The connection, dropped at the end of the block."""
-    upstream = await connect(target)
-    try:
-        yield upstream
-    finally:
-        upstream.close()
+def _unsent_bytes(line: Line | None) -> int:
+    """What of the request the other end's kernel has not acknowledged yet (tcp(7), SIOCOUTQ)."""
+    connection = None if line is None else line.transport.get_extra_info("socket")
+    if line is None or connection is None or connection.fileno() < 0:
+        return 0
+    queued = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, b"\0\0\0\0")
+    return line.transport.get_write_buffer_size() + int(struct.unpack("i", queued)[0])

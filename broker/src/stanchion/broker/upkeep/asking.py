@@ -10,13 +10,13 @@ import ssl
 from dataclasses import dataclass
 
 from stanchion.broker.clock import mono_ms
+from stanchion.broker.plane.connecting import connected
 from stanchion.broker.plane.dialects.base import ProviderError
 from stanchion.broker.plane.upstream import (
     Ending,
     ResponseHead,
     Target,
     Upstream,
-    connected,
     question_head,
 )
 from stanchion.protocol.dialects import Dialect

@@ -1,0 +1,92 @@
+"""Opens a connection to a provider: resolved anew each time, verified, never to a link-local host.
+
+It decides nothing about a request. TLS is verified as the target's context says; a name that
+resolves to a link-local address is refused before a byte of ours was written.
+"""
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator
+
+from stanchion.broker.plane.pool import Pool
+from stanchion.broker.plane.tunnel import open_tunnel
+from stanchion.broker.plane.upstream import Target, Upstream
+
+CONNECT_S = 30.0
+
+
+class ConnectTimeoutError(TimeoutError):
+    """No connection within its deadline."""
+
+
+async def connect(target: Target, *, connect_s: float = CONNECT_S) -> Upstream:
+    """Open one; OSError where that fails, ConnectTimeoutError among them."""
+    try:
+        async with asyncio.timeout(connect_s):
+            return await _connect(target)
+    except TimeoutError:
+        raise ConnectTimeoutError(f"no connection within {connect_s:g} s") from None
+
+
+async def _connect(target: Target) -> Upstream:
+    loop = asyncio.get_running_loop()
+    if target.proxy is not None and target.tls is not None:
+        return await _connect_through(target.proxy, target, target.tls)
+    _, upstream = await loop.create_connection(
+        lambda: Upstream(loop),
+        target.host,
+        target.port,
+        ssl=target.tls,
+        server_hostname=target.host if target.tls is not None else None,
+    )
+    peer = upstream.peer
+    if peer is not None and is_link_local(peer):
+        upstream.close()
+        raise OSError(errno.EACCES, f"{target.host} resolves to the link-local address {peer}")
+    return upstream
+
+
+async def _connect_through(proxy: tuple[str, int], target: Target, tls: ssl.SSLContext) -> Upstream:
+    loop = asyncio.get_running_loop()
+    tunnel = await open_tunnel(proxy, target.host, target.port)
+    upstream = Upstream(loop)
+    try:
+        secured = await loop.start_tls(tunnel, upstream, tls, server_hostname=target.host)
+    except BaseException:
+        tunnel.abort()
+        raise
+    if secured is None:
+        raise ConnectionResetError("the egress proxy closed the tunnel")
+    upstream.connection_made(secured)  # start_tls does not say it
+    return upstream
+
+
+def is_link_local(address: str) -> bool:
+    """Cloud machines serve credentials on such addresses; no provider lives there."""
+    return ipaddress.ip_address(address.partition("%")[0]).is_link_local
+
+
+@contextlib.asynccontextmanager
+async def connected(target: Target, *, connect_s: float = CONNECT_S) -> AsyncIterator[Upstream]:
+    """A connection for one exchange: an idle one of the account, else a new one.
+
+    At the end of the block it goes back to the account if the exchange left it clean.
+    """
+    line = None if target.pool is None else target.pool.take()
+    upstream = await connect(target, connect_s=connect_s) if line is None else Upstream.over(line)
+    try:
+        yield upstream
+    finally:
+        if target.pool is not None and upstream.clean:
+            _give_back(target.pool, upstream)
+        else:
+            upstream.close()
+
+
+def _give_back(pool: Pool, upstream: Upstream) -> None:
+    keep_s, line = upstream.keep_s, upstream.release()
+    if not pool.park(line, keep_s):
+        line.transport.abort()

@@ -1,0 +1,8 @@
+from stanchion.broker.plane.connecting import is_link_local
+
+
+def test_where_clouds_hand_out_credentials_no_provider_lives() -> None:
+    assert is_link_local("169.254.169.254")
+    assert is_link_local("fe80::1%eth0")
+    assert not is_link_local("127.0.0.1")
+    assert not is_link_local("10.0.0.5")
