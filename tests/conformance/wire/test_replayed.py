@@ -13,7 +13,7 @@ from conformance.wire.expecting import assert_answered
 from conformance.wire.over_sockets import SMALL
 from conformance.wire.recorded import load, paths
 from conformance.wire.replay import WAYS, pieces, read, splits
-from stanchion.broker.plane.exchange import READERS
+from stanchion.broker.plane.forwarding import READERS
 from stanchion.protocol.dialects import Dialect
 
 FIXTURES = [
