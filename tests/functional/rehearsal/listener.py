@@ -1,4 +1,4 @@
-"""What a patient client makes of an answer in either dialect, however broken it is.
+"""What a patient client makes of an answer in any dialect, however broken it is.
 
 Reads event streams as the HTML standard tells it and shares no code with what it listens to.
 """
@@ -67,6 +67,9 @@ def _event(data: str, heard: Heard) -> None:
         heard.unreadable.append(data)
         return
     heard.error = event.get("error") or heard.error
+    if str(event.get("type")).startswith("response."):
+        _responses_event(event, heard)
+        return
     if "type" in event:
         _anthropic_event(event, heard)
         return
@@ -86,6 +89,23 @@ def _anthropic_event(event: dict[str, Any], heard: Heard) -> None:
     heard.finish = delta.get("stop_reason") or heard.finish
 
 
+def _responses_event(event: dict[str, Any], heard: Heard) -> None:
+    kind = event["type"]
+    if kind == "response.output_text.delta":
+        heard.texts += [event["delta"]]
+    elif kind == "response.reasoning_summary_text.delta":
+        heard.reasoning += event["delta"]
+    elif kind in {"response.completed", "response.incomplete", "response.failed"}:
+        heard.done = True
+        _response(event["response"], heard)
+
+
+def _response(response: dict[str, Any], heard: Heard) -> None:
+    heard.usage = response["usage"] or heard.usage
+    reason = response["incomplete_details"]
+    heard.finish = reason["reason"] if reason else response["status"]
+
+
 def _document(text: str, heard: Heard) -> None:
     try:
         document = json.loads(text)
@@ -102,3 +122,8 @@ def _document(text: str, heard: Heard) -> None:
         heard.reasoning += block.get("thinking", "")
         heard.texts += [block.get("text", "")]
     heard.finish = document.get("stop_reason", heard.finish)
+    if document.get("object") == "response":
+        _response(document, heard)
+    for item in document.get("output", ()):
+        heard.reasoning += "".join(part["text"] for part in item.get("summary", ()))
+        heard.texts += [part["text"] for part in item.get("content", ())]

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
+RESPONSES = "/v1/responses"
 TIMEOUT_S = 20
 
 

@@ -1,4 +1,4 @@
-"""Every sample fault in both dialects, with and without stream, to the byte on a real socket."""
+"""Every sample fault in each dialect, with and without stream, to the byte on a real socket."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from functional.rehearsal.listener import Heard, listen
-from functional.rehearsal.player import CHAT, MESSAGES, Rehearsal
+from functional.rehearsal.player import CHAT, MESSAGES, RESPONSES, Rehearsal
 from functional.rehearsal.raw_client import RawClient, Received
 from stanchion.rehearsal.script import load_script
 
@@ -23,6 +23,11 @@ TURNS = [tomllib.loads(path.read_text())["turn"][0] for path in SCRIPTS]
 KEY = "sk-rehearsed-0123456789"
 KEY_BASE64 = base64.b64encode(KEY.encode()).decode()
 TEXT = "Here is the answer."
+FINISHES = {
+    CHAT: ("stop", "length"),
+    RESPONSES: ("completed", "max_output_tokens"),
+    MESSAGES: ("end_turn", "max_tokens"),
+}
 KEEP_ALIVE = b": keep-alive\n\n"
 
 
@@ -45,8 +50,11 @@ class Case:
                 {"role": "assistant", "content": "so"},
                 {"role": "user", "content": "go on"},
             ]
-        fields: dict[str, Any] = {"model": "m", "messages": messages, "stream": self.stream}
-        if self.path == MESSAGES:
+        conversation = "input" if self.path == RESPONSES else "messages"
+        fields: dict[str, Any] = {"model": "m", conversation: messages, "stream": self.stream}
+        if self.path == RESPONSES:
+            fields |= {"tools": [{"type": "function", "name": "bash"}]}
+        elif self.path == MESSAGES:
             fields |= {"max_tokens": 100, "tools": [{"name": "bash", "input_schema": {}}]}
         else:
             fields |= {"tools": [{"type": "function", "function": {"name": "bash"}}]}
@@ -68,7 +76,7 @@ def rehearsal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
         assert started.end() == 0
 
 
-@pytest.fixture(params=[CHAT, MESSAGES], ids=["openai", "anthropic"])
+@pytest.fixture(params=[CHAT, RESPONSES, MESSAGES], ids=["chat", "responses", "anthropic"])
 def path(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -195,7 +203,7 @@ def check_said(case: Case, received: Received, heard: Heard) -> None:
         if case.stream
         else case.name != "missing-usage"
     )
-    ordinary, cut = ("end_turn", "max_tokens") if case.path == MESSAGES else ("stop", "length")
+    ordinary, cut = FINISHES[case.path]
     finishes = {"length": cut, "unknown-finish": "eos_token_found"}
     unfinished = case.name.startswith("no-finish")
     assert heard.finish == (None if unfinished else finishes.get(case.name, ordinary))
@@ -212,8 +220,15 @@ def check_echo(case: Case, received: Received, heard: Heard) -> None:
         assert heard.text == TEXT
         return
     assert heard.text == f"{TEXT} Your key is {spoken}"
-    assert (spoken.encode() in received.entity) == (not case.stream or "deltas" not in case.name)
+    # Responses say a text once more as a whole, where no delta has it.
+    said_again = case.stream and case.path == RESPONSES
+    said_once = not case.stream or "deltas" not in case.name
+    assert (spoken.encode() in received.entity) == (said_once or said_again)
     halved = case.name.endswith(("split", "deltas")) and case.stream
+    if said_again and "deltas" in case.name:
+        deltas = [chunk for chunk in received.chunks if b"output_text.delta" in chunk]
+        assert not any(spoken.encode() in chunk for chunk in deltas)
+        return
     assert any(spoken.encode() in chunk for chunk in received.chunks) == (
         case.stream and not halved
     )

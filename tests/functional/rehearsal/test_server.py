@@ -145,7 +145,7 @@ def test_models_are_listed_and_unknown_urls_are_named(tmp_path: Path) -> None:
     with Rehearsal(tmp_path, SCRIPT) as rehearsal:
         models = rehearsal.send(b"", method="GET", path="/v1/models")
         assert [model["id"] for model in json.loads(models.body)["data"]] == ["rehearsal"]
-        for method, path in (("GET", CHAT), ("POST", "/v1/responses"), ("HEAD", "/v1/models")):
+        for method, path in (("GET", CHAT), ("POST", "/v1/embeddings"), ("HEAD", "/v1/models")):
             assert rehearsal.send(b"", method=method, path=path).status == 404
         lines = rehearsal.witnessed()
         assert [line["status"] for line in lines] == [200, 404, 404, 404]

@@ -26,6 +26,7 @@ def test_a_request_that_broke_off_leaves_unknowns_and_no_zeros() -> None:
         "reasoning_effort": None,
         "thinking_type": None,
         "thinking_budget_tokens": None,
+        "max_output_tokens": None,
         "stream": None,
         "tools": None,
         "body_sha256": None,

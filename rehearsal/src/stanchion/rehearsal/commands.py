@@ -59,8 +59,8 @@ def rehearse(
 ) -> None:
     """Run a scripted model provider on loopback, in place of a real one.
 
-    Prints one JSON line with its port once it answers. Speaks OpenAI chat completions and
-    Anthropic messages.
+    Prints one JSON line with its port once it answers. Speaks OpenAI chat completions, OpenAI
+    responses and Anthropic messages.
     """
     from stanchion.rehearsal.process import Settings, StartError, run
     from stanchion.rehearsal.script import BUILT_IN, ScriptError, load_script

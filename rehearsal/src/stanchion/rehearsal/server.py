@@ -14,7 +14,7 @@ from collections.abc import Callable
 from aiohttp import web
 
 from stanchion.rehearsal.delivery import deliver
-from stanchion.rehearsal.dialects import anthropic_messages, openai_chat
+from stanchion.rehearsal.dialects import anthropic_messages, openai_chat, openai_responses
 from stanchion.rehearsal.dialects.reply import Dialect, Identity, Reply
 from stanchion.rehearsal.faults.kinds import kind_of
 from stanchion.rehearsal.faults.replies import Scene, play
@@ -27,6 +27,7 @@ COUNT_PATH = "/v1/messages/count_tokens"
 MODELS_PATH = "/v1/models"
 DIALECTS: dict[str, Dialect] = {
     "/v1/chat/completions": openai_chat,
+    "/v1/responses": openai_responses,
     "/v1/messages": anthropic_messages,
     COUNT_PATH: anthropic_messages,
 }

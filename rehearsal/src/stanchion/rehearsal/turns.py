@@ -36,7 +36,10 @@ class Asked:
     reasoning_effort: object = None
     thinking_type: object = None
     thinking_budget_tokens: object = None
-    """The last five are for the witness: whatever stood there, None if nothing did."""
+    max_output_tokens: object = None
+    """The last six are for the witness: whatever stood there, None if nothing did."""
+    free_tools: frozenset[str] = frozenset()
+    """Those of the tools that take free text in place of JSON."""
 
 
 class Ending(StrEnum):

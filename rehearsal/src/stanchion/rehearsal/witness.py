@@ -31,6 +31,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """The effort word, wherever the dialect has it."""
     thinking_type: object
     thinking_budget_tokens: object
+    max_output_tokens: object
     stream: bool | None
     tools: tuple[str, ...] | None
     body_sha256: str | None
@@ -86,6 +87,7 @@ class Exchange:
             reasoning_effort=asked.reasoning_effort if asked else None,
             thinking_type=asked.thinking_type if asked else None,
             thinking_budget_tokens=asked.thinking_budget_tokens if asked else None,
+            max_output_tokens=asked.max_output_tokens if asked else None,
             stream=asked.stream if asked else None,
             tools=asked.tools if asked else None,
             body_sha256=None if self.body is None else hashlib.sha256(self.body).hexdigest(),

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from stanchion.rehearsal.dialects.anthropic_events import (
     event,
     message_events,
-    signature,
     stop_reason,
 )
+from stanchion.rehearsal.dialects.building import sealed
 from stanchion.rehearsal.script import ToolCall, Usage
 from stanchion.rehearsal.turns import Answer, Asked, Ending
 from unit.rehearsal.dialects.test_anthropic_messages import IDENTITY, answer, asked
@@ -72,7 +72,7 @@ def test_a_message_streams_block_by_block_in_the_vendors_order() -> None:
     ]
     assert documents[5]["delta"] == {
         "type": "signature_delta",
-        "signature": signature("one two three four"),
+        "signature": sealed("one two three four"),
     }
     assert documents[-2] == {
         "type": "message_delta",

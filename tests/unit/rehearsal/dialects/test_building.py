@@ -12,6 +12,7 @@ from stanchion.rehearsal.dialects.building import (
     paced,
     read_request,
     roles_after_first_user,
+    sealed,
     whole,
     word_groups,
 )
@@ -39,6 +40,19 @@ def test_a_body_without_a_conversation_is_refused(body: bytes, part: str) -> Non
 def test_a_body_with_a_conversation_is_read_whole() -> None:
     document = {"model": "m", "messages": [1], "more": None}
     assert read_request(json.dumps(document).encode()) == document
+
+
+def test_a_conversation_may_have_another_name_and_be_text() -> None:
+    body = b'{"model": "m", "input": "go"}'
+    assert read_request(body, "input", text_too=True) == {"model": "m", "input": "go"}
+    for sent, text_too in ((b'{"model": "m", "input": ""}', True), (body, False)):
+        refused = read_request(sent, "input", text_too=text_too)
+        assert isinstance(refused, Refusal)
+        assert refused.param == "input"
+
+
+def test_thoughts_are_sealed_alike_if_they_are_alike() -> None:
+    assert sealed("a") == sealed("a") != sealed("b")
 
 
 def test_roles_begin_with_the_first_user() -> None:

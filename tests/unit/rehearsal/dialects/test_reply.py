@@ -2,11 +2,11 @@ import dataclasses
 
 import pytest
 
-from stanchion.rehearsal.dialects import anthropic_messages, openai_chat
+from stanchion.rehearsal.dialects import anthropic_messages, openai_chat, openai_responses
 from stanchion.rehearsal.dialects.reply import Dialect, End, Identity, Piece, Reply
 
 
-@pytest.mark.parametrize("dialect", [openai_chat, anthropic_messages])
+@pytest.mark.parametrize("dialect", [openai_chat, openai_responses, anthropic_messages])
 def test_a_dialect_module_has_the_members_of_the_protocol(dialect: Dialect) -> None:
     for name in ("presented_key", "understand", "render", "refuse", "error_event", "models"):
         assert callable(getattr(dialect, name))

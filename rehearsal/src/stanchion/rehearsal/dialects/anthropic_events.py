@@ -5,8 +5,6 @@ cumulative, the tool input comes as text, a thinking block ends with its signatu
 bytes and must never read a request.
 """
 
-import base64
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 
@@ -16,6 +14,7 @@ from stanchion.rehearsal.dialects.building import (
     Json,
     argument_fragments,
     arguments_said,
+    sealed,
     word_groups,
 )
 from stanchion.rehearsal.dialects.reply import Identity
@@ -106,11 +105,6 @@ def tool_id(index: int, identity: Identity) -> str:
     return f"toolu_{identity.token[:20]}{index:04d}"
 
 
-def signature(thinking: str) -> str:
-    """As opaque as a real one, and the same for the same thoughts."""
-    return base64.b64encode(hashlib.sha512(thinking.encode()).digest()).decode()
-
-
 def _start(asked: Asked, answer: Answer, identity: Identity) -> Json:
     message: Json = {
         **message_head(asked, identity),
@@ -147,13 +141,13 @@ def _thinking(index: int, answer: Answer) -> Iterator[bytes]:
     thoughts = (
         {"type": "thinking_delta", "thinking": part} for part in word_groups(answer.reasoning)
     )
-    sealed = {"type": "signature_delta", "signature": signature(answer.reasoning)}
+    signed = {"type": "signature_delta", "signature": sealed(answer.reasoning)}
     head: Json = {"type": "thinking", "thinking": "", "signature": ""}
     if answer.paused:
         yield from _opening(index, head)
         yield from _deltas(index, thoughts)
     else:
-        yield from _block(index, head, chain(thoughts, [sealed]))
+        yield from _block(index, head, chain(thoughts, [signed]))
 
 
 def _block(index: int, head: Json, deltas: Iterable[Mapping[str, object]]) -> Iterator[bytes]:

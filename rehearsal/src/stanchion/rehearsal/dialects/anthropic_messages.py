@@ -14,7 +14,6 @@ from stanchion.rehearsal.dialects.anthropic_events import (
     final_usage,
     message_events,
     message_head,
-    signature,
     stop_reason,
     tool_id,
 )
@@ -26,6 +25,7 @@ from stanchion.rehearsal.dialects.building import (
     paced,
     read_request,
     roles_after_first_user,
+    sealed,
     whole,
 )
 from stanchion.rehearsal.dialects.reply import EVENT_STREAM, JSON, End, Identity, Reply
@@ -143,7 +143,7 @@ def _message(asked: Asked, answer: Answer, identity: Identity) -> Json:
             {
                 "type": "thinking",
                 "thinking": answer.reasoning,
-                "signature": signature(answer.reasoning),
+                "signature": sealed(answer.reasoning),
             }
         )
     if text := answer.text + "".join(answer.echo):

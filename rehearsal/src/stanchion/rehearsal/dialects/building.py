@@ -1,9 +1,10 @@
 """What the dialects share: reading a body, cutting text into deltas, wrapping bytes as a reply.
 
-It knows nothing of any provider's fields beyond `model` and `messages`, which all of them have,
-and must never decide what an answer says.
+It knows nothing of any provider's fields beyond `model` and a list that holds the conversation,
+which all of them have, and must never decide what an answer says.
 """
 
+import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,24 +22,27 @@ _FRAGMENT_CHARACTERS = 24
 _BEARER = "Bearer "
 
 
-def read_request(body: bytes) -> Json | Refusal:
-    """The object in a body, known to name a model and to hold messages."""
+def read_request(
+    body: bytes, conversation: str = "messages", *, text_too: bool = False
+) -> Json | Refusal:
+    """The object in a body, known to name a model and to hold a conversation under that name."""
     try:
         raw = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return Refusal(status=400, message=f"the body is not JSON ({error}); send a JSON object")
     if not isinstance(raw, dict):
         return Refusal(status=400, message="the body is not a JSON object; send one")
-    model, messages = raw.get("model"), raw.get("messages")
+    model, messages = raw.get("model"), raw.get(conversation)
     if not isinstance(model, str) or not model:
         return Refusal(
             status=400, message="model must be a non-empty string; name any model", param="model"
         )
-    if not isinstance(messages, list) or not messages:
+    if not isinstance(messages, (list, str) if text_too else list) or not messages:
+        form = "array or text" if text_too else "array"
         return Refusal(
             status=400,
-            message="messages must be a non-empty array; send the conversation",
-            param="messages",
+            message=f"{conversation} must be a non-empty {form}; send the conversation",
+            param=conversation,
         )
     return raw
 
@@ -54,6 +58,11 @@ def roles_after_first_user(messages: object) -> list[object]:
 def digest(value: object) -> str:
     """Equal for equal JSON values, however they were written."""
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def sealed(text: str) -> str:
+    """As opaque as what a provider makes of a model's thoughts, and the same for the same ones."""
+    return base64.b64encode(hashlib.sha512(text.encode()).digest()).decode()
 
 
 def field_of(value: object, name: str) -> object:

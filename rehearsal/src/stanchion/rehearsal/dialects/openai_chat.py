@@ -22,18 +22,14 @@ from stanchion.rehearsal.dialects.building import (
     whole,
     word_groups,
 )
+from stanchion.rehearsal.dialects.openai_shared import KEY_REFUSED, error_document, model_list
 from stanchion.rehearsal.dialects.reply import EVENT_STREAM, JSON, End, Identity, Reply
 from stanchion.rehearsal.script import Usage
 from stanchion.rehearsal.turns import Answer, Asked, Ending, Refusal
 
-MODEL_ID = "rehearsal"
 FINGERPRINT = "fp_rehearsal"
 REQUEST_ID_HEADER = "x-request-id"
-WRONG_KEY = Refusal(
-    status=401,
-    message="Incorrect API key provided. Send the rehearsal's key as Authorization: Bearer KEY.",
-    code="invalid_api_key",
-)
+WRONG_KEY = KEY_REFUSED
 DONE = b"data: [DONE]\n\n"
 
 
@@ -77,34 +73,17 @@ def render(asked: Asked, answer: Answer, identity: Identity) -> Reply:
 
 def refuse(refusal: Refusal, _identity: Identity) -> Reply:
     """An error in OpenAI's envelope."""
-    return whole(refusal.status, _error(refusal))
+    return whole(refusal.status, error_document(refusal))
 
 
 def error_event(refusal: Refusal) -> bytes:
     """The same object as a chunk of a stream, as OpenRouter and vLLM send it."""
-    return _event(_error(refusal))
+    return _event(error_document(refusal))
 
 
 def models(created_s: int) -> Reply:
     """The answer to GET /v1/models. Requests may name any other model as well."""
-    model = {"id": MODEL_ID, "object": "model", "created": created_s, "owned_by": "rehearsal"}
-    return whole(200, {"object": "list", "data": [model]})
-
-
-def _error(refusal: Refusal) -> Json:
-    error = {
-        "message": refusal.message,
-        "type": refusal.kind or _error_type(refusal.status),
-        "param": refusal.param,
-        "code": refusal.code or ("rate_limit_exceeded" if refusal.status == 429 else None),
-    }
-    return {"error": error}
-
-
-def _error_type(status: int) -> str:
-    if status == 429:
-        return "requests"
-    return "server_error" if status >= 500 else "invalid_request_error"
+    return model_list(created_s)
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:
