@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test acceptance check bench bench-demo docs lock clean
+.PHONY: help setup demo test acceptance faults check bench bench-demo docs lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,11 @@ test: setup ## all tests, with the real harness in the real sandbox; coverage of
 
 acceptance: setup ## long scenarios of the whole product, real harness in the real sandbox
 	$(PYTEST) -m acceptance tests/acceptance tests/conformance/sdk
+
+faults: setup ## the whole fault matrix: each way to die ends by its right name; a table and one line
+	@rm -f build/faults.jsonl; mkdir -p build
+	-STANCHION_FAULTS_FILE=build/faults.jsonl $(PYTEST) -q -m "faults or not faults" tests/conformance/faults
+	@PYTHONPATH=tests $(BIN)/python tests/conformance/faults/table.py build/faults.jsonl
 
 check: setup ## lint, types, imports, drift of generated docs
 	$(BIN)/ruff check .

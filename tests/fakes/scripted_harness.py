@@ -37,10 +37,11 @@ def save(**what):
 
 
 class ScriptedSession:
-    """Reads `{"step": word}`, `{"text": …}`, `{"todo": …}`, `{"end": state}`; ignores the rest."""
+    """Reads `{"step": word, "counts": …, "session": …}`, `{"text": …}`, `{"todo": …}`,
+    `{"end": state}`; ignores the rest."""
 
     def __init__(self) -> None:
-        self._state = SessionState.MID_TURN
+        self._state = SessionState.UNKNOWN
         self._steps = 0
 
     def rows(self, rows: Sequence[Sequence[object]]) -> list[Saved]:
@@ -61,11 +62,12 @@ class ScriptedSession:
             return []
         if not isinstance(said, dict):
             return []
-        if "end" in said:
-            self._state = SessionState(said["end"])
+        self._state = SessionState(said.get("end", SessionState.MID_TURN))
         if "step" in said:
-            self._steps += 1
-            return [StepSaved(session="s", id=name, reason=said["step"], counts=True)]
+            counts = said.get("counts", True)
+            self._steps += counts
+            session = said.get("session", "s")
+            return [StepSaved(session=session, id=name, reason=said["step"], counts=counts)]
         if "text" in said:
             item = TranscriptItem(id=name, session="s", kind=ItemKind.TEXT, text=said["text"])
             return [item]

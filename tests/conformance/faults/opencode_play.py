@@ -1,0 +1,142 @@
+"""Plays a row with the real OpenCode in the real sandbox, by `stanchion run`."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.faults.host_acts import acting
+from conformance.faults.outcome_seen import Seen
+from conformance.faults.rows import SCALE, Row, scaled, script_of
+from fakes.small_tasks import Stanchion, small_task
+from stanchion.protocol.codec import decode
+from stanchion.protocol.result import AttemptResult
+
+KEY = "sk-of-the-lab-0123456789"
+RIGHT = """\
+reward=/logs/verifier/reward.txt
+if grep -qx right /work/answer.txt; then echo 1 > $reward; else echo 0 > $reward; fi
+"""
+RUN_S = 240
+LONGER = 12
+"""The real harness has waits and a start of its own, so its thresholds shrink by less."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One state folder, one configuration, one port for the providers of all rows."""
+
+    stanchion: Stanchion
+    port: int
+
+    def configure(self) -> None:
+        """Profiles that differ in what a row may ask for."""
+        (self.stanchion.folder / "key").write_text(f"{KEY}\n")
+        (self.stanchion.folder / "key").chmod(0o600)
+        scale = SCALE / LONGER
+        failing_s, silent_s = scaled(900, scale=scale), scaled(2400, scale=scale)
+        watchdog = f"failing_s = {failing_s}, silent_s = {silent_s}"
+        text = "version = 1\n"
+        for name, extra in PROFILES.items():
+            waits = extra.get("max_wait_s", "1200")
+            text += f"[profiles.{name}]\nwatchdog = {{ {watchdog}, max_wait_s = {waits} }}\n"
+            text += f"budget = {extra['budget']}\n" if "budget" in extra else ""
+            text += f'[profiles.{name}.accounts.lab]\napi = "openai_chat"\n'
+            text += f'base_url = "http://127.0.0.1:{self.port}/v1"\ncredential = "file:key"\n'
+            text += "allow_plain_http = true\n"
+        (self.stanchion.folder / "stanchion.toml").write_text(text)
+
+
+PROFILES: dict[str, dict[str, str]] = {
+    "evals": {},
+    "impatient": {"max_wait_s": "3"},
+    "poor": {"budget": "{ requests = 2 }"},
+}
+
+
+def free_port() -> int:
+    """One that nobody listens on now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def provider(folder: Path, script: str, port: int) -> Iterator[None]:
+    """The rehearsal with this script."""
+    file = folder / "script.toml"
+    file.write_text(script)
+    read_fd, write_fd = os.pipe()
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "stanchion.rehearsal", "--script", str(file)),
+            *("--port", str(port), "--ready-fd", str(write_fd), "--die-with-stdin"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        pass_fds=(write_fd,),
+    )
+    os.close(write_fd)
+    assert process.stdin is not None
+    try:
+        assert json.loads(os.read(read_fd, 4096))["port"] == port
+        os.close(read_fd)
+        yield
+    finally:
+        process.stdin.close()
+        process.wait(20)
+
+
+def task_of(row: Row, folder: Path) -> Path:
+    """The row's task."""
+    toml = (
+        f'[environment]\nnetwork_mode = "no-network"\nmemory_mb = {row.play.memory_mb}\n'
+        f"[agent]\ntimeout_sec = {row.play.agent_s}\n[verifier]\ntimeout_sec = 20\n"
+    )
+    if row.play.declares_answer:
+        toml += '[metadata.stanchion]\nanswer = ["/work/answer.txt"]\n'
+    return small_task(folder / "task", tests=row.play.tests or RIGHT, toml=toml)
+
+
+def play(row: Row, lab: Lab, folder: Path) -> Seen:
+    """The row from its launch to its result."""
+    command = [
+        *(sys.executable, "-m", "stanchion.runner", "run", str(task_of(row, folder))),
+        *("--harness", "opencode", "--model", "lab/scripted-1", "--profile", row.play.profile),
+        *("--effort", "high", "--json", "-o", str(folder / "out")),
+    ]
+    with (
+        provider(folder, script_of(row.play), lab.port),
+        subprocess.Popen(
+            command,
+            cwd=lab.stanchion.folder,
+            env={**os.environ, "STANCHION_STATE": str(lab.stanchion.state)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+        acting(row.play.act, lab.stanchion.state, process),
+    ):
+        output, errors = process.communicate(timeout=RUN_S)
+    assert output.count(b"\n") == 1, errors.decode()
+    return seen_in(decode(output, AttemptResult))
+
+
+def seen_in(result: AttemptResult) -> Seen:
+    """What a result says."""
+    reward = (result.reward or {}).get("reward")
+    return Seen(
+        reason=result.outcome.reason,
+        detail=result.outcome.detail,
+        flags=result.outcome.flags,
+        blame=result.outcome.blame,
+        retry=result.outcome.retry,
+        grade=result.grade,
+        score=result.score,
+        plain=0.0 if reward is None else reward,
+    )

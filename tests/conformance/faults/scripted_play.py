@@ -1,0 +1,142 @@
+"""Plays a row with the scripted harness: real supervisor, real broker, real provider process.
+
+No sandbox: the harness is a child of this process. What a sandbox does to an agent is shown by the
+rows with the real one.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from conformance.faults.acts import Scene, acting
+from conformance.faults.outcome_seen import Seen
+from conformance.faults.rows import SCALE, Row, scaled, script_of
+from conformance.faults.scripted_agent import HEAD
+from fakes.attempt import Attempt, lay_out
+from fakes.launches import KEY
+from fakes.scripted_harness import ScriptedHarness
+from functional.broker.live import LiveBroker
+from stanchion.protocol.admin import OpenRun, Rehearsal, RunOpenedReply, RunView
+from stanchion.protocol.codec import PROTOCOL_VERSION, decode
+from stanchion.protocol.launch import Deadlines, FrozenLaunch, Waits, WatchdogLimits
+from stanchion.supervisor.control import Patience
+from stanchion.supervisor.run import Story, Timing
+from stanchion.supervisor.watch import Rhythm
+
+TESTS = """#!/bin/bash
+mkdir -p "$LOGS/verifier"
+if grep -qx right "$ANSWER"; then reward=1; else reward=0; fi
+echo $reward > "$LOGS/verifier/reward.txt"
+"""
+QUICK = Timing(
+    rhythm=Rhythm(tick_s=0.1, vitals_s=0.2, term_s=1, pipes_s=1, linger_ms=2_000),
+    patience=Patience(
+        answer_s=5, enrol_s=10, away_s=3, first_backoff_s=0.05, longest_backoff_s=0.2
+    ),
+    flush_s=10,
+)
+
+
+@contextlib.contextmanager
+def provider(folder: Path, script: str) -> Iterator[int]:
+    """The rehearsal with this script; its port."""
+    file = folder / "rehearsal.toml"
+    file.write_text(script)
+    read_fd, write_fd = os.pipe()
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "stanchion.rehearsal", "--script", str(file), "--port", "0"),
+            *("--ready-fd", str(write_fd), "--key-stdin", "--die-with-stdin"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        pass_fds=(write_fd,),
+    )
+    os.close(write_fd)
+    assert process.stdin is not None
+    process.stdin.write(f"{KEY}\n".encode())
+    process.stdin.flush()
+    try:
+        ready = os.read(read_fd, 4096)
+        os.close(read_fd)
+        yield json.loads(ready)["port"]
+    finally:
+        process.stdin.close()
+        process.wait(20)
+
+
+async def play(row: Row, broker: LiveBroker, folder: Path) -> Seen:
+    """The row from its launch to the broker's verdict."""
+    with provider(folder, script_of(row.play)) as port:
+        attempt = lay_out(folder / "attempt", test_script=row.play.tests or TESTS)
+        opened = await _open(row, broker, attempt, port)
+        paths = replace(attempt.paths, run_dir=Path(opened.directory))
+        harness = ScriptedHarness(HEAD + (row.play.agent or ""))
+        story = Story(find_adapter=lambda _: harness, paths=paths, timing=QUICK)
+        async with acting(row.play.act, Scene(broker, opened.id, story)) as scene:
+            await story.run()
+        view = await broker.close(opened.id, **scene.host_facts)
+    return seen_in(view)
+
+
+async def _open(row: Row, broker: LiveBroker, attempt: Attempt, port: int) -> RunOpenedReply:
+    """The attempt with its files beside the broker's sockets."""
+    told = decode(attempt.paths.launch_file.read_bytes(), FrozenLaunch).spec
+    answers = told.workspace.answers if row.play.declares_answer else None
+    spec = msgspec.structs.replace(
+        told,
+        deadlines=Deadlines(agent_s=scaled(row.play.agent_s), verifier_s=20),
+        waits=Waits(header_wait_s=60, max_wait_s=scaled(row.play.max_wait_s)),
+        watchdog=WatchdogLimits(
+            failing_s=scaled(900), silent_s=scaled(2400), stream_live_s=scaled(300)
+        ),
+        workspace=msgspec.structs.replace(
+            told.workspace,
+            answers=answers,
+            env={**told.workspace.env, "SCALE": str(SCALE)},
+            verifier_env={**told.workspace.verifier_env, "ANSWER": str(attempt.answer)},
+        ),
+    )
+    async with broker.client() as client:
+        opened = await client.open_run(
+            OpenRun(
+                protocol=PROTOCOL_VERSION,
+                run=secrets.token_hex(6),
+                attempt=1,
+                spec=spec,
+                rehearsal=Rehearsal(port=port, key=KEY),
+            )
+        )
+        ticket = await client.enrol(opened.id)
+    directory = Path(opened.directory)
+    (directory / "enrol.token").write_text(ticket.token)
+    for name in ("instruction.md", "tests", "workdir"):
+        (attempt.paths.run_dir / name).rename(directory / name)
+    return opened
+
+
+def seen_in(view: RunView) -> Seen:
+    """The verdict of a closed attempt."""
+    outcome, graded, score = view.outcome, view.graded, view.score
+    assert outcome is not None, view
+    assert graded is not None, view
+    assert score is not None, view
+    reward = (graded.reward or {}).get("reward")
+    return Seen(
+        reason=outcome.reason,
+        detail=outcome.detail,
+        flags=outcome.flags,
+        blame=outcome.blame,
+        retry=outcome.retry,
+        grade=graded.grade,
+        score=score.value,
+        plain=0.0 if reward is None else reward,
+    )
