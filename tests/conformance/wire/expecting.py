@@ -19,6 +19,7 @@ _ABSENT: dict[str, object] = {
     "text_present": False,
     "tool_calls": 0,
     "cut_tool_calls": 0,
+    "output_includes_reasoning": None,
 }
 """Compared in every fixture, and what a fixture means that does not name them."""
 NO_ANSWER = frozenset({"asked", "mismatch", "refused", "retry_after_asked_ms"})
@@ -34,11 +35,3 @@ def assert_answered(answered: Answered, expected: dict[str, Any]) -> None:
     assert found == wanted
     unknown = usage.input_tokens is None or usage.output_tokens is None
     assert bool(answered.usage_why) == unknown or "usage_why" in named
-
-
-def assert_named(answered: Answered, expected: dict[str, Any]) -> None:
-    """What the fixture names is as it says."""
-    usage = answered.usage or Usage()
-    assert {
-        name: getattr(usage if name in USAGE else answered, name) for name in expected
-    } == expected

@@ -22,7 +22,7 @@ AT_A_TIME = 12
 SMALL = 4096
 """Bodies up to this size leave byte by byte; larger ones in pieces of a prime number of bytes."""
 LARGE_PIECE = 4093
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 """For an exchange that hangs: it fails then."""
 
 Key = tuple[Path, str]
@@ -42,6 +42,12 @@ DOORS = {
         path="/v1/chat/completions",
         body=f'{{ "model":"{MODEL}", "max_tokens" : {LIMIT},"reasoning_effort":"max","stream":true,'
         '"x_unknown":{"a":1.50,"b":1.0e4},"messages":[{"role":"user","content":"caf\\u00e9 é"}]}',
+        effort="max",
+    ),
+    Dialect.OPENAI_RESPONSES: Door(
+        path="/v1/responses",
+        body=f'{{ "model":"{MODEL}", "max_output_tokens" : {LIMIT},"reasoning":{{"effort":"max"}},'
+        '"stream":true,"x_unknown":1.50,"input":[{"role":"user","content":"caf\\u00e9 é"}]}',
         effort="max",
     ),
     Dialect.ANTHROPIC_MESSAGES: Door(

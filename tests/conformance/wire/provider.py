@@ -101,11 +101,11 @@ class Provider:
                 self.capture.sent += piece
                 await writer.drain()
                 await asyncio.sleep(0)
-        if self.recorded.ending == "whole":
+        if self.recorded.ends == "whole":
             writer.write(b"0\r\n\r\n" if self._framing == "chunked" else b"")
-        elif self.recorded.ending == "stall":
+        elif self.recorded.ends == "stall":
             await reader.read()  # until the broker has enough of it
-        elif self.recorded.ending == "rst":
+        elif self.recorded.ends == "rst":
             await self.seen.wait()
             linger = struct.pack("ii", 1, 0)  # closes with a reset
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -125,7 +125,7 @@ class Provider:
         if self._framing == "chunked":
             lines.append("transfer-encoding: chunked")
         elif self._framing == "length":
-            whole = recorded.ending == "whole"
+            whole = recorded.ends == "whole"
             lines.append(f"content-length: {len(recorded.whole) + (0 if whole else 1)}")
         return "\r\n".join(lines).encode() + b"\r\n\r\n"
 

@@ -72,20 +72,15 @@ class Recorded(_Table, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     framing: Literal["chunked", "length", "close"] | None = None
     ends: Literal["whole", "fin", "rst", "stall"] = "whole"
-    cut: bool = False
     body: str | None = None
     pieces: tuple[str | Piece, ...] = ()
     request: Request = Request()
     expected: dict[str, Any]
 
     @property
-    def ending(self) -> str:
-        return "fin" if self.cut and self.ends == "whole" else self.ends
-
-    @property
     def needs_the_clock(self) -> bool:
         """Whether it ends by the broker's patience, not by anything that comes."""
-        return self.ending == "stall" and self.expected["result"] == "truncated"
+        return self.ends == "stall" and self.expected["result"] == "truncated"
 
     @property
     def given(self) -> tuple[Piece, ...]:

@@ -4,17 +4,11 @@ Three ways: in the pieces as given, one byte a piece, all in one piece; and `spl
 cut at every byte. Sockets, framing and what leaves when are the business of `test_over_sockets`.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
 
-from conformance.wire import recorded as files
-from conformance.wire.expecting import assert_named
 from conformance.wire.recorded import Recorded
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.response_reader import ResponseReader, form_of
-from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Answered
 
 WAYS = ("given", "bytes", "whole")
@@ -44,23 +38,5 @@ def read(recorded: Recorded, reader: DialectReader, body: Iterable[bytes]) -> An
     )
     for piece in body:
         tap.saw(piece)
-    stalled = recorded.ending == "stall"  # the broker ends it: at once after a terminal event
-    return tap.answered(complete=tap.terminal if stalled else recorded.ending == "whole")
-
-
-# For a dialect that brings a test of its own: a lenient comparison, of the words that are named.
-
-CUTS = WAYS
-
-
-def fixtures(dialect: str) -> list[Path]:
-    return files.paths(Dialect(dialect))
-
-
-def load(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def check(path: Path, reader: DialectReader, cut: str) -> None:
-    recorded = files.load(path)
-    assert_named(read(recorded, reader, pieces(recorded, cut)), recorded.expected)
+    stalled = recorded.ends == "stall"  # the broker ends it: at once after a terminal event
+    return tap.answered(complete=tap.terminal if stalled else recorded.ends == "whole")

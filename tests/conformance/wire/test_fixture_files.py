@@ -13,6 +13,10 @@ FILES = sorted(FOLDER.glob("*/*.toml"))
 KNOWN = {*Answered.__struct_fields__, *USAGE, *NO_ANSWER}
 
 
+def test_there_are_enough_of_them() -> None:
+    assert len(FILES) >= 170
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_file_is_in_order(path: Path) -> None:
     recorded = load(path)

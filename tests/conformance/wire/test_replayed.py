@@ -13,14 +13,12 @@ from conformance.wire.expecting import assert_answered
 from conformance.wire.over_sockets import SMALL
 from conformance.wire.recorded import load, paths
 from conformance.wire.replay import WAYS, pieces, read, splits
-from stanchion.broker.plane.forwarding import READERS
+from stanchion.broker.plane import forwarding
+from stanchion.broker.plane.dialects.gemini import READER as GEMINI
 from stanchion.protocol.dialects import Dialect
 
-FIXTURES = [
-    (dialect, path)
-    for dialect in (Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES)
-    for path in paths(dialect)
-]
+FIXTURES = [(dialect, path) for dialect in Dialect for path in paths(dialect)]
+READERS = {Dialect.GEMINI: GEMINI, **forwarding.READERS}
 ALL = [pytest.param(*fixture, id=f"{fixture[0]}-{fixture[1].stem}") for fixture in FIXTURES]
 
 
