@@ -63,7 +63,14 @@ def a_result(
         ),
         image=ImageShown(requested=None, base="debian", verified="c" * 64),
         harness=HarnessShown(name="opencode", version="1.18.33"),
-        receipts=ReceiptsShown(head="d" * 64, exchanges=3, bundle="/out/receipts.bundle"),
+        receipts=ReceiptsShown(
+            head="d" * 64,
+            exchanges=3,
+            bundle="/out/receipts.bundle",
+            calls=3,
+            sendings=4,
+            ambiguous=0,
+        ),
     )
     return msgspec.structs.replace(result, **changes)
 

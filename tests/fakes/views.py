@@ -46,6 +46,9 @@ def a_view(attempt: str = "7f3a90c41b22.1", **changes: Any) -> RunView:
         score=None,
         head="d" * 64,
         first_response_ms=1_900,
+        calls=3,
+        sendings=4,
+        ambiguous=0,
     )
     return msgspec.structs.replace(view, **changes)
 

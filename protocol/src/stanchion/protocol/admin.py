@@ -108,6 +108,13 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a supervisor's control connection stands; None = closed, or not said."""
     heard_at_ms: int | None = None
     """When supervisor or launcher were last heard of, milliseconds since 1970."""
+    calls: int | None = None
+    """Logical calls: a request that the harness repeats because the pacer handed it back is one
+    with the first. None = not counted by this broker."""
+    sendings: int | None = None
+    """How often requests left, each try counted."""
+    ambiguous: int | None = None
+    """Sendings of which nobody knows whether the provider processed them."""
 
 
 class EventsPage(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,6 +38,10 @@ class ExchangeResult(StrEnum):
     """It was held by the broker's pacer and ended there: the provider has never seen it."""
 
 
+COSTS_NOTHING = frozenset({ExchangeResult.NOT_SENT, ExchangeResult.UPSTREAM_UNREACHABLE})
+"""No byte of the request ever left, unless it is ambiguous whether one did."""
+
+
 class ErrorClass(StrEnum):
     """What kind of provider failure it was."""
 
@@ -110,8 +114,8 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     tls_certificate_sha256: str | None = None
     """Of the provider's certificate (DER)."""
     ambiguous: bool = False
-    """The request left and no byte of an answer came: the provider may or may not have worked on
-    it, and may or may not bill it."""
+    """The request left and no answer began: the provider may or may not have worked on it, and may
+    or may not bill it."""
 
     @property
     def has_content(self) -> bool:
@@ -119,6 +123,13 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
         return self.result is ExchangeResult.COMPLETED and bool(
             self.text_present or (self.tool_calls or 0) > 0
         )
+
+    @property
+    def may_have_cost(self) -> bool:
+        """Whether the provider may have made tokens for it, reported or not."""
+        if self.result in COSTS_NOTHING:
+            return self.ambiguous
+        return self.status is None or self.status < 300
 
 
 class Mismatch(msgspec.Struct, frozen=True, kw_only=True):

@@ -82,6 +82,9 @@ class ExchangeStart(_Record, frozen=True, kw_only=True, tag="exchange.start"):
     """The harness's own session id header, if it sent one."""
     side: str | None = None
     """Name of the declared side request that it is; None = a main request."""
+    call: int | None = None
+    """The logical call that it belongs to, by the number of its first request: its own, unless the
+    harness asks again for what the broker's pacer handed back. None = not on record."""
 
 
 class ExchangeTry(_Record, frozen=True, kw_only=True, tag="exchange.try"):
@@ -100,7 +103,7 @@ class ExchangeTry(_Record, frozen=True, kw_only=True, tag="exchange.try"):
     held_ms: int
     """Of this request so far."""
     ambiguous: bool = False
-    """It left, and no byte of an answer came: the provider may have worked on it."""
+    """It left and no answer began: the provider may have worked on it."""
 
 
 class ExchangeEnd(_Record, frozen=True, kw_only=True, tag="exchange.end"):

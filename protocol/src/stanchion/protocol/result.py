@@ -82,6 +82,12 @@ class ReceiptsShown(msgspec.Struct, frozen=True, kw_only=True):
     exchanges: int
     bundle: str | None
     """Absolute path."""
+    calls: int | None = None
+    """Logical calls of the harness; null = not counted."""
+    sendings: int | None = None
+    """How often requests left, each try counted."""
+    ambiguous: int | None = None
+    """Sendings of which nobody knows whether the provider processed them."""
 
 
 class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):

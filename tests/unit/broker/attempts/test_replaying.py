@@ -42,7 +42,9 @@ def start(number: int, *, side: str | None = None) -> tuple[type[msgspec.Struct]
     return ExchangeStart, exchange_start(number, side=side)
 
 
-def failed_try(number: int, sending: int, held_ms: int) -> tuple[type[msgspec.Struct], Any]:
+def failed_try(
+    number: int, sending: int, held_ms: int, *, ambiguous: bool = False
+) -> tuple[type[msgspec.Struct], Any]:
     return ExchangeTry, {
         "exchange": number,
         "number": sending,
@@ -50,6 +52,7 @@ def failed_try(number: int, sending: int, held_ms: int) -> tuple[type[msgspec.St
         "error_class": ErrorClass.RATE_LIMITED,
         "retry_after_ms": None,
         "held_ms": held_ms,
+        "ambiguous": ambiguous,
     }
 
 
@@ -155,3 +158,23 @@ def test_what_counts_is_what_was_sent() -> None:
     told = {**exchange_start(1, sent=asked(limit=64_000, effort="high"))}
     so_far = replayed((ExchangeStart, told))
     assert (so_far.wire.limits, so_far.wire.efforts) == ([64_000], ["high"])
+
+
+def test_calls_and_sendings_are_counted_as_they_were() -> None:
+    good = Answered(
+        result=ExchangeResult.COMPLETED, status=200, usage=Usage(input_tokens=1, output_tokens=2)
+    )
+    so_far = replayed(
+        start(1),
+        failed_try(1, 1, 30, ambiguous=True),
+        end(1, good, tries=2),
+        (ExchangeStart, {**exchange_start(2), "call": 1}),
+        end(2, good),
+        start(3),
+        failed_try(3, 1, 30),
+        end(3, Answered(result=ExchangeResult.CLIENT_GONE), tries=1),
+    )
+    wire = so_far.wire
+    assert (wire.exchanges, wire.calls, wire.sendings, wire.ambiguous) == (3, 2, 4, 1)
+    assert wire.usage.output_tokens is None
+    assert so_far.spending.unreported == 1

@@ -89,3 +89,23 @@ def test_reasoning_that_the_output_does_not_include_is_spent_as_well() -> None:
     spending.start(4, output_limit=900)
     spending.end(4, msgspec.structs.replace(good(10), output_includes_reasoning=False))
     assert spending.spent_tokens == 10 * 4 + 300
+
+
+def test_an_ambiguous_sending_keeps_a_reservation_of_its_own() -> None:
+    spending = Spending(Budget(output_tokens=2_000))
+    spending.start(1, output_limit=900)
+    spending.tried(1, ambiguous=False)
+    spending.tried(1, ambiguous=True)
+    spending.end(1, good(10))
+    assert (spending.spent_tokens, spending.unreported) == (910, 1)
+    spending.start(2, output_limit=900)
+    spending.tried(2, ambiguous=True)
+    spending.end(2, Answered(result=ExchangeResult.CLIENT_GONE, ambiguous=True), sent=False)
+    assert (spending.spent_tokens, spending.unreported) == (1_810, 2)
+
+
+def test_a_request_that_left_its_place_before_it_was_sent_cost_nothing() -> None:
+    spending = Spending(Budget(output_tokens=1_000))
+    spending.start(1, output_limit=900)
+    spending.end(1, Answered(result=ExchangeResult.CLIENT_GONE), sent=False)
+    assert spending.spent_tokens == 0

@@ -12,7 +12,8 @@ BUSY = Answered(result=ExchangeResult.PROVIDER_ERROR, error_class=ErrorClass.RAT
 def test_exchanges_are_counted_by_account_result_and_error() -> None:
     tally = Tally()
     for answered in (GOOD, GOOD, BUSY):
-        tally.ended(LAUNCH, answered, tries=2, held_ms=50)
+        tally.tried(LAUNCH, BUSY)
+        tally.ended(LAUNCH, answered, sent=True, held_ms=50)
     assert tally.exchanges == {
         (ACCOUNT, "completed", ""): 2,
         (ACCOUNT, "provider_error", "rate_limited"): 1,
@@ -23,6 +24,16 @@ def test_exchanges_are_counted_by_account_result_and_error() -> None:
 def test_what_was_not_reported_is_in_no_sum() -> None:
     tally = Tally()
     for answered in (GOOD, BUSY):
-        tally.ended(LAUNCH, answered, tries=1, held_ms=0)
+        tally.ended(LAUNCH, answered, sent=True, held_ms=0)
     assert tally.tokens == {(ACCOUNT, "input"): 3, (ACCOUNT, "output"): 4}
     assert tally.unreported == {ACCOUNT: 1}
+
+
+def test_sendings_are_counted_once_and_ambiguous_ones_apart() -> None:
+    tally = Tally()
+    lost = Answered(result=ExchangeResult.UPSTREAM_UNREACHABLE, ambiguous=True)
+    tally.tried(LAUNCH, lost)
+    tally.ended(LAUNCH, lost, sent=False, held_ms=0)
+    tally.ended(LAUNCH, lost, sent=True, held_ms=0)
+    tally.ended(LAUNCH, GOOD, sent=True, held_ms=0)
+    assert (tally.sendings[ACCOUNT], tally.ambiguous[ACCOUNT]) == (3, 2)

@@ -155,3 +155,51 @@ def test_a_refused_side_request_is_not_how_the_attempt_went() -> None:
     wire.ended(7, REFUSED, at_ms=9, scrubbed=False)
     assert wire.facts(enforced=True).provider_refused is None
     assert wire.facts(enforced=True).last_result_ok is True
+
+
+LOST = Answered(result=ExchangeResult.UPSTREAM_UNREACHABLE, ambiguous=True)
+
+
+def test_calls_requests_and_sendings_are_three_numbers() -> None:
+    """The second request is the harness's own retry of what the pacer handed back."""
+    wire = WireFold()
+    wire.started(1, SENT, call=1)
+    wire.tried(1, ambiguous=False)
+    wire.ended(1, REFUSED, at_ms=1, scrubbed=False, tries=2)
+    wire.started(2, SENT, call=1)
+    wire.ended(2, GOOD, at_ms=2, scrubbed=False, tries=1)
+    wire.started(3, SENT, call=3)
+    assert (wire.exchanges, wire.calls, wire.sendings, wire.ambiguous) == (3, 2, 3, 0)
+
+
+def test_an_ambiguous_sending_makes_the_cost_unknown_even_if_another_was_answered() -> None:
+    wire = WireFold()
+    wire.started(1, SENT)
+    wire.tried(1, ambiguous=True)
+    wire.ended(1, GOOD, at_ms=1, scrubbed=False, tries=2)
+    assert (wire.sendings, wire.ambiguous, wire.completed) == (2, 1, 1)
+    assert wire.usage == Usage()
+    assert wire.reasoning_present is True
+
+
+def test_the_last_sending_is_not_counted_twice_where_the_end_came_while_it_was_held() -> None:
+    wire = WireFold()
+    wire.started(1, SENT)
+    wire.tried(1, ambiguous=True)
+    assert not wire.ends_a_sending(1, 1)
+    wire.ended(1, LOST, at_ms=1, scrubbed=False, tries=1)
+    assert (wire.sendings, wire.ambiguous) == (1, 1)
+
+
+def test_one_that_left_and_got_no_answer_has_an_unknown_cost() -> None:
+    gone = Answered(result=ExchangeResult.CLIENT_GONE)
+    assert folded(GOOD, gone).usage == Usage()
+    assert folded(GOOD, LOST).usage == Usage()
+    unsent = WireFold()
+    unsent.started(1, SENT)
+    unsent.ended(1, GOOD, at_ms=1, scrubbed=False)
+    unsent.started(2, SENT)
+    unsent.ended(2, gone, at_ms=1, scrubbed=False, tries=0)
+    assert (unsent.usage.output_tokens, unsent.sendings) == (2, 1)
+    never = Answered(result=ExchangeResult.UPSTREAM_UNREACHABLE)
+    assert folded(GOOD, never).usage.output_tokens == 2

@@ -13,7 +13,7 @@ from fakes.receipts import (
 )
 from stanchion.broker.auditing.facts import Along, Facts, Seen, gather
 from stanchion.broker.receipts.bundle import Verified, verify
-from stanchion.protocol.exchange import Mismatch
+from stanchion.protocol.exchange import Answered, ExchangeResult, Mismatch
 from stanchion.protocol.launch import SideRequest
 from stanchion.protocol.receipt import (
     Denied,
@@ -110,3 +110,19 @@ def test_tries_and_held_time_are_summed() -> None:
 
     found = facts(writing.close(**ending("rate_limited", score=None)))
     assert (found.sendings, found.held_ms, found.gave_up) == (3, 2100, 1)
+
+
+def test_calls_and_sendings_are_counted_apart() -> None:
+    lost = {**exchange_try(1, 1), "status": None, "ambiguous": True}
+    writing = Writing().add(RunOpen, **run_open())
+    writing.add(ExchangeStart, **{**exchange_start(1), "call": 1})
+    writing.add(ExchangeTry, **lost)
+    unreached = Answered(result=ExchangeResult.UPSTREAM_UNREACHABLE, ambiguous=True)
+    writing.add(ExchangeEnd, **{**exchange_end(1), "answered": unreached})
+    writing.add(ExchangeStart, **{**exchange_start(2), "call": 1})
+    writing.add(ExchangeTry, **exchange_try(2, 1))
+    writing.add(ExchangeEnd, **exchange_end(2, tries=2))
+    writing.add(ExchangeStart, **exchange_start(3))
+    found = facts(writing.close(**ending()))
+
+    assert (found.requests, found.calls, found.sendings, found.ambiguous) == (3, 2, 3, 1)

@@ -166,3 +166,17 @@ def test_an_interrupted_exchange_is_told_and_its_rest_is_not_proven() -> None:
     console = Console(file=io.StringIO(), width=200)
     print_reports([report], console)
     assert "1 completed, 1 interrupted, 0 without an end" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_an_ambiguous_sending_is_counted_and_its_cost_not_proven() -> None:
+    lost = Answered(result=ExchangeResult.UPSTREAM_UNREACHABLE, ambiguous=True)
+    writing = honest(exchanges=1).add(ExchangeStart, **exchange_start(2))
+    writing.add(ExchangeEnd, **{**exchange_end(2), "answered": lost})
+    report = audited(writing.close(**ending()))
+
+    assert any("ambiguous sendings" in sentence for sentence in report.not_proven)
+    assert not any("ambiguous" in sentence for sentence in audited(BUNDLE).not_proven)
+    console = Console(file=io.StringIO(), width=200)
+    print_reports([report], console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "  calls         2 logical, 2 sendings, 1 ambiguous" in text

@@ -32,6 +32,7 @@ def test_one_row_an_attempt_under_fixed_columns() -> None:
     assert (row["effort_requested"], row["effort_observed"]) == ("max", "max")
     assert (row["harness"], row["model"]) == ("opencode@1.18.33", "Qwen/Qwen3")
     assert (row["outcome"], row["score"], row["exchanges"]) == ("completed", "1.0", "3")
+    assert (row["calls"], row["sendings"], row["ambiguous"]) == ("3", "3", "0")
     assert row["signer_key"]
     assert len(row["head"]) == 64
 

@@ -31,6 +31,7 @@ def test_a_verified_attempt_shows_the_whole_way() -> None:
     assert "  run           7f3a90c41b22 attempt 1" in text
     assert "  key           34:75:0F:98:BD:59:FC:FC (trusted)" in text
     assert "  records       9, exchanges 3: 3 completed, 0 without an end" in text
+    assert "  calls         3 logical, 3 sendings\n" in text
     assert "  output limit  default 128000       128000               128000 (3 of 3)" in text
     assert "  effort        max                  max                  max (3 of 3)" in text
     assert "  ended         completed, graded, score 1.0" in text

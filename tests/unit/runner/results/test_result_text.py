@@ -134,3 +134,14 @@ def test_an_attempt_that_runs_has_no_ending_and_says_how_to_join() -> None:
     assert "ENDED" not in text
     assert "RUNS   agent" in text
     assert "stanchion attach 7f3a90c41b22.1   or   stanchion logs -f 7f3a90c41b22.1" in text
+
+
+def test_calls_and_sendings_are_shown_apart() -> None:
+    receipts = ReceiptsShown(
+        head="d" * 64, exchanges=3, bundle="/b", calls=2, sendings=5, ambiguous=1
+    )
+    text = result_text(a_result(receipts=receipts))
+    assert "calls  2 logical · 5 sendings (1 ambiguous: nobody knows" in text
+    assert "calls  3 logical · 3 sendings\n" in result_text(a_result(), picture(closed()))
+    unknown = ReceiptsShown(head=None, exchanges=0, bundle=None)
+    assert "calls  unknown logical · unknown sendings\n" in result_text(a_result(receipts=unknown))

@@ -5,7 +5,7 @@ from typing import Any
 from tests.fakes.results import a_result
 
 from stanchion.protocol.outcome import EndReason, Grade
-from stanchion.protocol.result import AttemptResult, UsageShown
+from stanchion.protocol.result import AttemptResult, ReceiptsShown, UsageShown
 from stanchion.runner.results.summary import cause, summarise, summary_text
 
 
@@ -85,3 +85,15 @@ def test_an_unknown_part_makes_the_sum_unknown() -> None:
     )
     assert many(a_result(usage=priced), a_result(attempt=2)).usage.cost is None
     assert many().usage.input_tokens is None
+
+
+def test_calls_and_sendings_are_summed_apart_and_unknown_where_one_is() -> None:
+    one = ReceiptsShown(head=None, exchanges=3, bundle=None, calls=2, sendings=4, ambiguous=1)
+    old = ReceiptsShown(head=None, exchanges=3, bundle=None)
+    both = many(a_result(receipts=one), a_result(attempt=2, receipts=one))
+
+    assert (both.calls, both.sendings, both.ambiguous) == (4, 8, 2)
+    assert "calls             4 logical, 8 sendings (2 ambiguous)" in summary_text(both)
+    mixed = many(a_result(receipts=one), a_result(attempt=2, receipts=old))
+    assert (mixed.calls, mixed.sendings) == (None, None)
+    assert "calls             unknown logical, unknown sendings\n" in summary_text(mixed)

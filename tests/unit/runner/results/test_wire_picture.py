@@ -6,12 +6,13 @@ from tests.fakes.receipts import (
     ending,
     exchange_end,
     exchange_start,
+    exchange_try,
     honest,
 )
 
 from stanchion.protocol.evidence import HostFacts
 from stanchion.protocol.exchange import Answered, ExchangeResult
-from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, HostRecorded
+from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, ExchangeTry, HostRecorded
 from stanchion.runner.results.wire_picture import picture
 
 
@@ -64,3 +65,19 @@ def test_what_we_cut_off_is_no_failure_of_the_providers() -> None:
     found = picture(writing.bundle())
 
     assert (found.ended, found.completed, found.last) == (2, 1, [])
+
+
+def test_calls_and_sendings_are_counted_over_all_requests() -> None:
+    writing = honest(exchanges=1)
+    writing.add(ExchangeStart, **{**exchange_start(2), "call": 2})
+    lost = {**exchange_try(2, 1), "ambiguous": True}
+    writing.add(ExchangeTry, **lost)
+    writing.add(ExchangeEnd, **exchange_end(2, tries=2))
+    writing.add(ExchangeStart, **{**exchange_start(3), "call": 2})
+    writing.add(ExchangeTry, **exchange_try(3, 1))
+    writing.add(ExchangeEnd, **exchange_end(3, tries=1))
+    writing.add(ExchangeStart, **exchange_start(4, side="title"))
+    writing.add(ExchangeEnd, **exchange_end(4))
+    found = picture(writing.bundle())
+
+    assert (found.requests, found.calls, found.sendings, found.ambiguous) == (3, 3, 5, 1)

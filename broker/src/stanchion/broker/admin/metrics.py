@@ -54,6 +54,11 @@ class Metrics(Collector):
             CounterMetricFamily("stanchion_sendings", "Tries of all requests", labels=_ACCOUNT),
             {(*account,): count for account, count in tally.sendings.items()},
         )
+        lost = "Sendings of which nobody knows whether the provider processed them"
+        yield _counts(
+            CounterMetricFamily("stanchion_ambiguous_sendings", lost, labels=_ACCOUNT),
+            {(*account,): count for account, count in tally.ambiguous.items()},
+        )
         held = "Time that requests were held back, over those that ended"
         yield _counts(
             CounterMetricFamily("stanchion_held_seconds", held, labels=_ACCOUNT),

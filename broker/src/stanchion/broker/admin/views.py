@@ -46,6 +46,9 @@ def view_of(attempt: Attempt, *, closed_at_ms: int | None, verdict: Verdict | No
         first_response_ms=None if first is None else first - terms.opened_at_ms,
         connected=None if closed_at_ms is not None else attempt.tell is not None,
         heard_at_ms=attempt.heard_at_ms,
+        calls=wire.calls,
+        sendings=wire.sendings,
+        ambiguous=wire.ambiguous,
     )
 
 

@@ -77,7 +77,7 @@ def _wire(
 ) -> None:
     match record:
         case ExchangeStart(exchange=number, sent=sent, side=side):
-            so_far.wire.started(number, sent, side=side)
+            so_far.wire.started(number, sent, side=side, call=record.call)
             declared = spec.limits.output_tokens
             limit = sent.output_limit or (None if declared is None else declared.value)
             so_far.spending.start(number, output_limit=limit)
@@ -86,17 +86,21 @@ def _wire(
                 so_far.sides[number] = side
             so_far.numbers = max(so_far.numbers, number)
         case ExchangeTry(exchange=number, number=sending, held_ms=held_ms):
+            so_far.wire.tried(number, ambiguous=record.ambiguous)
+            so_far.spending.tried(number, ambiguous=record.ambiguous)
             so_far.begun[number] = Begun(so_far.sides.get(number), sending + 1, held_ms)
         case ExchangeEnd(exchange=number, answered=answered):
+            own = so_far.wire.ends_a_sending(number, record.tries)
             so_far.wire.ended(
                 number,
                 answered,
                 at_ms=record.at_ms,
                 scrubbed=record.secret_scrubbed,
+                tries=record.tries,
                 held_ms=record.held_ms,
                 gave_up=record.gave_up is not None,
             )
-            so_far.spending.end(number, answered)
+            so_far.spending.end(number, answered, sent=own)
             so_far.begun.pop(number, None)
             so_far.ended[number] = answered
         case Mismatched(mismatch=mismatch):

@@ -226,7 +226,14 @@ async def _interrupt(attempt: Attempt, number: int, begun: Begun) -> None:
         held_ms=begun.held_ms,
         secret_scrubbed=False,
     )
-    attempt.wire.ended(number, answered, at_ms=wall_ms(), scrubbed=False, held_ms=begun.held_ms)
+    attempt.wire.ended(
+        number,
+        answered,
+        at_ms=wall_ms(),
+        scrubbed=False,
+        tries=begun.tries,
+        held_ms=begun.held_ms,
+    )
     attempt.spending.end(number, answered)
-    attempt.tally.ended(attempt.terms.launch, answered, tries=begun.tries, held_ms=begun.held_ms)
+    attempt.tally.ended(attempt.terms.launch, answered, sent=True, held_ms=begun.held_ms)
     attempt.publish(ExchangeEnded(exchange=number, answered=answered, side=begun.side))

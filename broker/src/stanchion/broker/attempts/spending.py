@@ -8,7 +8,7 @@ and the words say how much of the sum is only reserved.
 from dataclasses import dataclass, field
 from enum import Enum
 
-from stanchion.protocol.exchange import Answered, ExchangeResult
+from stanchion.protocol.exchange import Answered
 from stanchion.protocol.launch import Budget
 
 
@@ -57,17 +57,25 @@ class Spending:
         self.requests += 1
         self._reserved[exchange] = output_limit or 0
 
-    def end(self, exchange: int, answered: Answered) -> None:
-        """It ended."""
+    def tried(self, exchange: int, *, ambiguous: bool) -> None:
+        """A sending failed, and another follows: one that may have been processed may have cost."""
+        if ambiguous:
+            self._unreported(self._reserved.get(exchange, 0))
+
+    def end(self, exchange: int, answered: Answered, *, sent: bool = True) -> None:
+        """It ended. `sent`: the end is that of a sending, none that is counted already."""
         reserved = self._reserved.pop(exchange, 0)
         usage = answered.usage
         if usage is not None and usage.output_tokens is not None:
             self.reported_tokens += usage.output_tokens
             if answered.output_includes_reasoning is False:  # billed all the same
                 self.reported_tokens += usage.reasoning_tokens or 0
-        elif _may_have_cost(answered):
-            self.unreported_tokens += reserved
-            self.unreported += 1
+        elif sent and answered.may_have_cost:
+            self._unreported(reserved)
+
+    def _unreported(self, reserved: int) -> None:
+        self.unreported_tokens += reserved
+        self.unreported += 1
 
     @property
     def words(self) -> str:
@@ -83,10 +91,3 @@ class Spending:
                 "that reported no usage"
             )
         return f"budget spent: {', '.join(parts)}"
-
-
-def _may_have_cost(answered: Answered) -> bool:
-    """Whether the provider may have made tokens that it did not report."""
-    if answered.result in {ExchangeResult.NOT_SENT, ExchangeResult.UPSTREAM_UNREACHABLE}:
-        return False
-    return answered.status is None or answered.status < 300

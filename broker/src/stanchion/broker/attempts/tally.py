@@ -21,6 +21,8 @@ class Tally:
     exchanges: Counter[tuple[AccountName, str, str]] = field(default_factory=Counter)
     """By result and error class (empty = none)."""
     sendings: Counter[AccountName] = field(default_factory=Counter)
+    ambiguous: Counter[AccountName] = field(default_factory=Counter)
+    """Sendings of which nobody knows whether the provider processed them."""
     held_ms: Counter[AccountName] = field(default_factory=Counter)
     tokens: Counter[tuple[AccountName, str]] = field(default_factory=Counter)
     """By kind, as far as it was reported."""
@@ -29,12 +31,17 @@ class Tally:
     closed: Counter[str] = field(default_factory=Counter)
     """Attempts by how they ended; those of former brokers too."""
 
-    def ended(self, launch: FrozenLaunch, answered: Answered, *, tries: int, held_ms: int) -> None:
-        """An exchange ended."""
+    def tried(self, launch: FrozenLaunch, answered: Answered) -> None:
+        """A sending failed, and another follows."""
+        self._left((launch.spec.profile, launch.account.name), answered)
+
+    def ended(self, launch: FrozenLaunch, answered: Answered, *, sent: bool, held_ms: int) -> None:
+        """An exchange ended. `sent`: the end is that of a sending, none that is counted already."""
         account = (launch.spec.profile, launch.account.name)
+        if sent:
+            self._left(account, answered)
         error = "" if answered.error_class is None else answered.error_class.value
         self.exchanges[account, answered.result.value, error] += 1
-        self.sendings[account] += tries
         self.held_ms[account] += held_ms
         if answered.usage is None:
             self.unreported[account] += 1
@@ -43,3 +50,7 @@ class Tally:
             count = getattr(answered.usage, f"{kind}_tokens")
             if count is not None:
                 self.tokens[account, kind] += count
+
+    def _left(self, account: AccountName, answered: Answered) -> None:
+        self.sendings[account] += 1
+        self.ambiguous[account] += answered.ambiguous

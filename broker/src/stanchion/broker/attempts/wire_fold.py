@@ -20,6 +20,15 @@ from stanchion.protocol.usage import Usage, total
 
 
 @dataclass(slots=True)
+class _UnderWay:
+    """One request with a start and no end."""
+
+    side: str | None = None
+    tries: int = 0
+    """Sendings that failed and are on record."""
+
+
+@dataclass(slots=True)
 class WireFold:
     """Everything so far."""
 
@@ -43,8 +52,13 @@ class WireFold:
     """Time that the pacer held requests, over all of them that ended."""
     gave_up: bool = False
     budget_spent: str | None = None
-    _sides: dict[int, str] = field(default_factory=dict)
-    """Side requests under way, by their number."""
+    calls: int = 0
+    """Logical calls; a request that the pacer had handed back and the harness repeats is none."""
+    sendings: int = 0
+    """How often requests left, each try counted."""
+    ambiguous: int = 0
+    """Sendings of which nobody knows whether the provider processed them."""
+    _under_way: dict[int, _UnderWay] = field(default_factory=dict)
     _usages: list[Usage | None] = field(default_factory=list)
     _reasoning: list[bool | None] = field(default_factory=list)
 
@@ -60,18 +74,35 @@ class WireFold:
         if self.mismatch is None:
             self.mismatch = mismatch
 
-    def started(self, number: int, sent: Asked, *, side: str | None = None) -> None:
-        """A request is on record and leaves."""
+    def started(
+        self, number: int, sent: Asked, *, side: str | None = None, call: int | None = None
+    ) -> None:
+        """A request is on record and leaves. `call`: the logical call that it belongs to."""
         self.exchanges += 1
+        self.calls += call is None or call == number
+        self._under_way[number] = _UnderWay(side)
         if side is None:
             self.asked(sent)
         else:
             self.side_requests += 1
-            self._sides[number] = side
 
     def side_of(self, number: int) -> str | None:
         """Name of the side request that a request under way is; None = a main request."""
-        return self._sides.get(number)
+        return self._of(number).side
+
+    def tried(self, number: int, *, ambiguous: bool) -> None:
+        """A sending failed and is on record; the request waits for another."""
+        self._of(number).tries += 1
+        self._left(ambiguous=ambiguous)
+        if ambiguous:
+            self._usages.append(None)
+
+    def ends_a_sending(self, number: int, tries: int) -> bool:
+        """Whether an end after so many tries is that of the last sending itself.
+
+        One that came while the request was held is not: each of its sendings is on record.
+        """
+        return tries > self._of(number).tries
 
     def ended(
         self,
@@ -80,22 +111,32 @@ class WireFold:
         *,
         at_ms: int,
         scrubbed: bool,
+        tries: int = 1,
         held_ms: int = 0,
         gave_up: bool = False,
     ) -> None:
-        """An exchange ended."""
+        """An exchange ended, after so many tries in all."""
         self.held_ms += held_ms
         self.gave_up = self.gave_up or gave_up
         self.secret_scrubbed = self.secret_scrubbed or scrubbed
         if answered.model_served is not None and answered.model_served not in self.models_served:
             self.models_served.append(answered.model_served)
-        made = _made_something(answered)
-        if made:
+        cost = answered.may_have_cost and self.ends_a_sending(number, tries)
+        if self.ends_a_sending(number, tries):
+            self._left(ambiguous=answered.ambiguous)
+        if cost:
             self._usages.append(answered.usage)
-        if self._sides.pop(number, None) is None:
-            self._main_ended(answered, at_ms, made=made)
+        if self._under_way.pop(number, _UnderWay()).side is None:
+            self._main_ended(answered, at_ms, cost=cost)
 
-    def _main_ended(self, answered: Answered, at_ms: int, *, made: bool) -> None:
+    def _of(self, number: int) -> _UnderWay:
+        return self._under_way.setdefault(number, _UnderWay())
+
+    def _left(self, *, ambiguous: bool) -> None:
+        self.sendings += 1
+        self.ambiguous += ambiguous
+
+    def _main_ended(self, answered: Answered, at_ms: int, *, cost: bool) -> None:
         self.last = answered
         self.length_stops += answered.finish is Finish.LENGTH
         self.whole += answered.result is ExchangeResult.COMPLETED
@@ -103,7 +144,7 @@ class WireFold:
             self.completed += 1
             if self.first_completed_at_ms is None:
                 self.first_completed_at_ms = at_ms
-        if made:
+        if cost:
             self._reasoning.append(answered.reasoning_present)
 
     @property
@@ -137,12 +178,6 @@ class WireFold:
             models_served=tuple(self.models_served),
             secret_scrubbed=self.secret_scrubbed,
         )
-
-
-def _made_something(answered: Answered) -> bool:
-    """Whether there may be tokens that it made."""
-    lost = answered.result is ExchangeResult.INTERRUPTED
-    return lost or (answered.status is not None and answered.status < 300)
 
 
 def _refused(last: Answered | None) -> ErrorClass | None:

@@ -172,6 +172,8 @@ class WireNotes(Custody):
         self, number: int, asked: Asked, request: ModelRequest, *, side: str | None
     ) -> None:
         """Durable before the request leaves."""
+        before = self.calls.get(asked.body_sha256)
+        call = number if before is None else before.number
         await self.book.append(
             ExchangeStart,
             exchange=number,
@@ -181,8 +183,9 @@ class WireNotes(Custody):
             route=request.route.value,
             session=request.session,
             side=side,
+            call=call,
         )
-        self.wire.started(number, asked, side=side)
+        self.wire.started(number, asked, side=side, call=call)
         self.publish(ExchangeStarted(exchange=number, asked=asked, side=side))
         self.send(ExchangeSeen(exchange=number))
 
@@ -213,6 +216,9 @@ class WireNotes(Custody):
             held_ms=held_ms,
             ambiguous=answer.answered.ambiguous,
         )
+        self.wire.tried(number, ambiguous=answer.answered.ambiguous)
+        self.spending.tried(number, ambiguous=answer.answered.ambiguous)
+        self.tally.tried(self.terms.launch, answer.answered)
 
     async def note_end(
         self, number: int, answered: Answered, *, scrubbed: bool, sendings: Sendings
@@ -231,25 +237,25 @@ class WireNotes(Custody):
         )
         self._holds.pop(number, None)
         side = self.wire.side_of(number)
+        own = self.wire.ends_a_sending(number, sendings.tries)
         self.wire.ended(
             number,
             answered,
             at_ms=wall_ms(),
             scrubbed=scrubbed,
+            tries=sendings.tries,
             held_ms=sendings.held_ms,
             gave_up=sendings.gave_up is not None,
         )
-        self.tally.ended(
-            self.terms.launch, answered, tries=sendings.tries, held_ms=sendings.held_ms
-        )
-        self._settle(number, answered)
+        self.tally.ended(self.terms.launch, answered, sent=own, held_ms=sendings.held_ms)
+        self._settle(number, answered, sent=own)
         event = ExchangeEnded(exchange=number, answered=answered, side=side)
         self.publish(event)
         self.send(WireEvent(event=event))
         self._stop_for(number, answered, sendings)
 
-    def _settle(self, number: int, answered: Answered) -> None:
-        self.spending.end(number, answered)
+    def _settle(self, number: int, answered: Answered, *, sent: bool) -> None:
+        self.spending.end(number, answered, sent=sent)
         settled, self._settled = self._settled, asyncio.get_running_loop().create_future()
         settled.set_result(None)
 

@@ -16,6 +16,7 @@ from stanchion.protocol.receipt import (
     Denied,
     ExchangeEnd,
     ExchangeStart,
+    ExchangeTry,
     Mismatched,
     RunStarted,
 )
@@ -91,6 +92,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Requests that were under way when their broker went away."""
     sendings: int = 0
     """How often requests left, each try counted."""
+    calls: int = 0
+    """Logical calls: a request that the harness repeats, because the broker's pacer handed it back,
+    is one with the first."""
+    ambiguous: int = 0
+    """Sendings of which nobody knows whether the provider processed them."""
     held_ms: int = 0
     """Time that the broker held requests back, over all of them."""
     gave_up: int = 0
@@ -126,7 +132,7 @@ def gather(bundle: Verified) -> Facts:
     """The facts of a verified bundle."""
     spec, records, closing = bundle.opening.launch.spec, bundle.records, bundle.closing
     all_starts, main = starts(bundle), main_requests(bundle)
-    sent = [start.sent for start in main]
+    sent, sendings = [start.sent for start in main], _sendings(bundle)
     ends = [record for record in records if isinstance(record, ExchangeEnd)]
     ran = next((record for record in records if isinstance(record, RunStarted)), None)
     limit = spec.limits.output_tokens
@@ -162,7 +168,9 @@ def gather(bundle: Verified) -> Facts:
         denied=sum(isinstance(record, Denied) for record in records),
         mismatches=sum(isinstance(record, Mismatched) for record in records),
         interrupted=sum(end.answered.result is ExchangeResult.INTERRUPTED for end in ends),
-        sendings=sum(end.tries for end in ends),
+        sendings=len(sendings),
+        calls=sum(start.call in {None, start.exchange} for start in all_starts),
+        ambiguous=sum(sendings),
         held_ms=sum(end.held_ms for end in ends),
         gave_up=sum(end.gave_up is not None for end in ends),
         profile=spec.profile,
@@ -180,6 +188,18 @@ def gather(bundle: Verified) -> Facts:
             if isinstance(record, Mismatched)
         ),
     )
+
+
+def _sendings(bundle: Verified) -> list[bool]:
+    """Of each sending, whether it is ambiguous; an end that came during a hold is that of none."""
+    tries = [record for record in bundle.records if isinstance(record, ExchangeTry)]
+    failed = Counter(record.exchange for record in tries)
+    ends = [
+        record.answered.ambiguous
+        for record in bundle.records
+        if isinstance(record, ExchangeEnd) and record.tries > failed[record.exchange]
+    ]
+    return [*(record.ambiguous for record in tries), *ends]
 
 
 def _completed(main: list[ExchangeStart], ends: list[ExchangeEnd]) -> list[Answered]:

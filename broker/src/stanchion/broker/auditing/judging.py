@@ -178,6 +178,8 @@ def _not_proven(bundle: Verified, signer: Signer, facts: Facts) -> Iterable[str]
         yield f"how exchange {numbers} ended: there is a start and no end"
     if facts.interrupted:
         yield "how the answers of interrupted requests went on, and what they cost"
+    if facts.ambiguous:
+        yield "whether the provider processed ambiguous sendings, and what they cost"
     yield "that the broker told the truth when it wrote this"
     yield "that no other route to the provider existed"
     yield "what the sandbox says of itself: the written configuration and its isolation"

@@ -15,6 +15,7 @@ COLUMNS = (
     "run", "attempt", "verdict", "profile", "account", "account_key", "model", "harness",
     "limit_declared", "limit_observed", "effort_requested", "effort_observed", "exchanges",
     "length_stops", "reasoning_present", "outcome", "grade", "score", "signer_key", "head", "path",
+    "calls", "sendings", "ambiguous",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -58,6 +59,9 @@ def _cells(report: Report) -> dict[str, object]:
         "outcome": facts.outcome,
         "grade": facts.grade,
         "score": facts.score,
+        "calls": facts.calls,
+        "sendings": facts.sendings,
+        "ambiguous": facts.ambiguous,
     }
 
 

@@ -60,11 +60,10 @@ def _facts(report: Report, facts: Facts) -> Iterable[Text]:
         f"{facts.side_requests} side requests, {facts.corrected} corrected, "
         f"{facts.denied} denied, {facts.mismatches} mismatches"
     )
+    lost = f", {facts.ambiguous} ambiguous" if facts.ambiguous else ""
+    yield Text(f"  calls         {facts.calls} logical, {facts.sendings} sendings{lost}")
     if facts.held_ms or facts.gave_up:
-        yield Text(
-            f"  paced         {facts.sendings} sendings, held {facts.held_ms / 1000:.1f} s, "
-            f"{facts.gave_up} given up"
-        )
+        yield Text(f"  paced         held {facts.held_ms / 1000:.1f} s, {facts.gave_up} given up")
     if facts.reasoning is not None and facts.lengths is not None:
         seen, lengths = facts.reasoning, facts.lengths
         answered = seen.present + seen.absent + seen.unknown

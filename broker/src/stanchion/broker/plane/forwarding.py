@@ -36,6 +36,7 @@ _HUNG_UP_IDLE = (
     "the provider closed a connection that was kept open, without an answer: whether it had read "
     "the request is not known, so it was not sent again"
 )
+_NOBODY_KNOWS = "no answer began: nobody knows whether the provider processed the request"
 
 
 class Desk(Pacing, Protocol):
@@ -178,7 +179,10 @@ class Forwarding:
         answer = self._unreachable()
         words = _HUNG_UP_IDLE if up.reused else _HUNG_UP
         answered = msgspec.structs.replace(
-            answer.answered, ambiguous=up.silent, error_words=words if up.silent else None
+            answer.answered,
+            ambiguous=up.sent,
+            error_words=words if up.silent else None,
+            usage_why=_NOBODY_KNOWS if up.sent else answer.answered.usage_why,
         )
         return replace(answer, answered=answered, stands=up.reused and up.silent)
 

@@ -103,7 +103,7 @@ class Sending:
         self._digest = body_sha256
         self._waits = waits
         known = body_sha256 in desk.calls
-        self._call = desk.calls.pop(body_sha256) if known else _new_call(waits)
+        self._call = desk.calls.pop(body_sha256) if known else _new_call(waits, number)
         self._call.arrived_ms = mono_ms()
         self._held_before_ms = self._call.held_ms
         self._tries = 0
@@ -258,8 +258,9 @@ class Sending:
         calls[self._digest] = self._call
 
 
-def _new_call(waits: Waits) -> Call:
+def _new_call(waits: Waits, number: int) -> Call:
     return Call(
+        number=number,
         max_held_ms=waits.max_wait_s * 1000,
         hold_ms=max(0, waits.header_wait_s * 1000 - MARGIN_MS),
         arrived_ms=0,

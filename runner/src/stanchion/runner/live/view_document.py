@@ -70,7 +70,14 @@ def _open(kept: Kept, view: RunView, board: Board, now_ms: int) -> OpenAttempt:
             requested=spec.image.requested, base=spec.image.base, verified=spec.image.verified
         ),
         harness=HarnessShown(name=spec.harness.name, version=spec.harness.version),
-        receipts=ReceiptsShown(head=view.head, exchanges=view.exchanges, bundle=None),
+        receipts=ReceiptsShown(
+            head=view.head,
+            exchanges=view.exchanges,
+            bundle=None,
+            calls=view.calls,
+            sendings=view.sendings,
+            ambiguous=view.ambiguous,
+        ),
         why={"score": "it has not ended", "sandbox.oom_kills": "it has not ended"},
     )
 

@@ -34,6 +34,7 @@ def result_text(
         _line("limit", _limit(result, wire)),
         _line("effort", _effort(result, wire)),
         _line("model", _model(result, wire)),
+        _line("calls", _calls(result, wire)),
         _line("usage", _usage(result, wire)),
         _line("time", _time(result, wire)),
         _line("box", _box(result, wire)),
@@ -158,6 +159,14 @@ def _model(result: Shown, wire: WirePicture | None) -> str:
         f"reasoning {wire.reasoning} of {wire.completed}{unknown} · {stops} · "
         f"corrections {corrections or 'none'}"
     )
+
+
+def _calls(result: Shown, wire: WirePicture | None) -> str:
+    """Logical calls and sendings apart: a retry is no call of the agent's."""
+    told = wire or result.receipts
+    lost = told.ambiguous
+    unclear = f" ({lost} ambiguous: nobody knows whether they were processed)" if lost else ""
+    return f"{_known(told.calls)} logical · {_known(told.sendings)} sendings{unclear}"
 
 
 def _usage(result: Shown, wire: WirePicture | None) -> str:

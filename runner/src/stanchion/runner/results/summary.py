@@ -36,6 +36,12 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
     """Null where nothing was scored."""
     usage: UsageShown
     """Over all attempts, retried ones too; null where one of them does not know."""
+    calls: int | None = None
+    """Logical calls of the harness, over all attempts; null where one of them was not counted."""
+    sendings: int | None = None
+    """How often their requests left, each try counted."""
+    ambiguous: int | None = None
+    """Sendings of which nobody knows whether the provider processed them."""
 
 
 class Summary(Sums, frozen=True, kw_only=True):
@@ -89,6 +95,9 @@ def _sums(
         coverage=len(scores) / planned if planned else None,
         mean_over_scored=sum(scores) / len(scores) if scores else None,
         usage=_usage(results),
+        calls=_total([result.receipts.calls for result in results]),
+        sendings=_total([result.receipts.sendings for result in results]),
+        ambiguous=_total([result.receipts.ambiguous for result in results]),
     )
 
 
@@ -138,10 +147,16 @@ def summary_text(summary: Summary) -> str:
         "retried": _counted(summary.retried) if tries else "",
         "coverage": _shown(summary.coverage),
         "mean over scored": _shown(summary.mean_over_scored),
+        "calls": _calls(summary),
         "tokens": f"in {_known(usage.input_tokens)}  out {_known(usage.output_tokens)}  "
         f"cost {usage.cost or 'unknown'}",
     }
     return table + "".join(f"{name:<18}{text}\n" for name, text in lines.items() if text)
+
+
+def _calls(sums: Sums) -> str:
+    lost = f" ({sums.ambiguous} ambiguous)" if sums.ambiguous else ""
+    return f"{_known(sums.calls)} logical, {_known(sums.sendings)} sendings{lost}"
 
 
 def _row(sums: Sums) -> str:

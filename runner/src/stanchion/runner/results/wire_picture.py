@@ -15,6 +15,7 @@ from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.receipt import (
     ExchangeEnd,
     ExchangeStart,
+    ExchangeTry,
     HostRecorded,
     Record,
     RunClose,
@@ -31,7 +32,10 @@ _records = msgspec.json.Decoder(Record)
 
 @dataclass(slots=True)
 class WirePicture:
-    """Counts over the main requests of one attempt; side requests are left out."""
+    """Counts over the main requests of one attempt; side requests are left out.
+
+    Only calls and sendings are over all of them: what leaves may have to be paid.
+    """
 
     launch: FrozenLaunch | None = None
     records: int = 0
@@ -48,6 +52,12 @@ class WirePicture:
     """Completed responses with reasoning."""
     reasoning_unknown: int = 0
     usage_known: int = 0
+    calls: int = 0
+    """Logical calls; a request that the pacer handed back and the harness repeats is none."""
+    sendings: int = 0
+    """How often requests left, each try counted, as far as it is on record."""
+    ambiguous: int = 0
+    """Sendings of which nobody knows whether the provider processed them."""
     held: int = 0
     """Requests that the broker held."""
     last: list[Answered] = field(default_factory=list)
@@ -60,28 +70,56 @@ class WirePicture:
 
 def picture(bundle: bytes) -> WirePicture:
     """The counts over a bundle, whole or not."""
-    found, main = WirePicture(), set[int]()
+    counting = _Counting()
     for record in _read(bundle):
+        counting.take(record)
+    return counting.found
+
+
+@dataclass(slots=True)
+class _Counting:
+    """From record to record."""
+
+    found: WirePicture = field(default_factory=WirePicture)
+    main: set[int] = field(default_factory=set)
+    """Main requests so far."""
+    tried: Counter[int] = field(default_factory=Counter)
+    """Sendings on record as failed, by request."""
+
+    def take(self, record: Record | None) -> None:
+        found = self.found
         found.records += 1
         match record:
             case RunOpen(launch=launch):
                 found.launch = launch
             case RunStarted():
                 found.started = record
-            case ExchangeStart(side=None, exchange=exchange, sent=sent, corrections=corrections):
-                main.add(exchange)
-                _count_request(found, sent, corrections)
-            case ExchangeEnd(exchange=exchange, answered=answered, held_ms=held_ms):
-                found.held += held_ms > 0
-                if exchange in main:
-                    _count_answer(found, answered)
+            case ExchangeStart() | ExchangeTry() | ExchangeEnd():
+                self.exchange(record)
             case HostRecorded(host=host):
                 found.host, found.peak_bytes = record, host.memory_peak_bytes
             case RunClose():
                 found.close = record
             case _:
                 pass
-    return found
+
+    def exchange(self, record: ExchangeStart | ExchangeTry | ExchangeEnd) -> None:
+        found, number = self.found, record.exchange
+        match record:
+            case ExchangeStart(call=call, side=side):
+                found.calls += call in {None, number}
+                if side is None:
+                    self.main.add(number)
+                    _count_request(found, record.sent, record.corrections)
+            case ExchangeTry(ambiguous=ambiguous):
+                self.tried[number] += 1
+                _count_sending(found, ambiguous=ambiguous)
+            case ExchangeEnd(answered=answered, tries=tries):
+                found.held += record.held_ms > 0
+                if tries > self.tried[number]:
+                    _count_sending(found, ambiguous=answered.ambiguous)
+                if number in self.main:
+                    _count_answer(found, answered)
 
 
 def _read(bundle: bytes) -> Iterator[Record | None]:
@@ -99,6 +137,11 @@ def _count_request(found: WirePicture, sent: Asked, corrections: tuple[str, ...]
     found.efforts[sent.effort] += 1
     found.asked[sent.model] += 1
     found.corrections.update(corrections)
+
+
+def _count_sending(found: WirePicture, *, ambiguous: bool) -> None:
+    found.sendings += 1
+    found.ambiguous += ambiguous
 
 
 def _count_answer(found: WirePicture, answered: Answered) -> None:

@@ -71,6 +71,8 @@ class Call:
     """Over all its requests."""
     hold_ms: int
     """From the arrival of one request to the end of its last hold."""
+    number: int = 0
+    """Of its first request."""
     arrived_ms: int
     """Of its present request."""
     place: int | None = None
