@@ -195,6 +195,8 @@ def test_one_that_left_and_got_no_answer_has_an_unknown_cost() -> None:
     gone = Answered(result=ExchangeResult.CLIENT_GONE)
     assert folded(GOOD, gone).usage == Usage()
     assert folded(GOOD, LOST).usage == Usage()
+    without = msgspec.structs.replace(GOOD, reasoning_present=False)
+    assert folded(without, LOST).reasoning_present is False, "there was no answer to have any"
     unsent = WireFold()
     unsent.started(1, SENT)
     unsent.ended(1, GOOD, at_ms=1, scrubbed=False)

@@ -144,7 +144,8 @@ class WireFold:
             self.completed += 1
             if self.first_completed_at_ms is None:
                 self.first_completed_at_ms = at_ms
-        if cost:
+        began = answered.status is not None or answered.result is ExchangeResult.INTERRUPTED
+        if cost and began:
             self._reasoning.append(answered.reasoning_present)
 
     @property
