@@ -9,6 +9,7 @@ from stanchion.broker.config import built_in, read_config
 from stanchion.broker.plane.pacing.trips import Trip
 from stanchion.broker.plane.upstream import Target
 from stanchion.protocol.credentials import EnvProof, proof_of
+from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import ErrorClass
 from stanchion.protocol.launch import ModelRef
 from stanchion.protocol.refusal import RefusedError
@@ -70,6 +71,9 @@ def test_the_rehearsal_account_takes_port_and_key_from_the_launch() -> None:
     assert (reference.credential, reference.tls) == ("rehearsal", False)
     assert target.authority == "127.0.0.1:4321"
     assert "CANARY" not in f"{reference} {target}"
+    gemini = msgspec.structs.replace(account, api=Dialect.GEMINI)
+    reference, target = found.resolve(order(4321, dialect=Dialect.GEMINI), gemini)
+    assert (reference.base_url, target.path) == ("http://127.0.0.1:4321/v1beta", "")
 
 
 def test_the_rehearsal_account_has_no_key_where_nobody_plays() -> None:

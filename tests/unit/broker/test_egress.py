@@ -5,7 +5,7 @@ import pytest
 
 from fakes.certificates import make_certificate
 from stanchion.broker.config import BrokerTable
-from stanchion.broker.egress import Egress
+from stanchion.broker.egress import Egress, version_of
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
 
@@ -38,6 +38,7 @@ def test_a_bundle_without_certificates_is_refused(tmp_path: Path, content: str |
         (Dialect.ANTHROPIC_MESSAGES, "https://h", "", "x-api-key"),
         (Dialect.ANTHROPIC_MESSAGES, "https://h/gate/v1", "/gate", "x-api-key"),
         (Dialect.GEMINI, "https://h/v1beta", "", "x-goog-api-key"),
+        (Dialect.GEMINI, "https://h/gate/", "/gate", "x-goog-api-key"),
     ],
 )
 def test_a_target_fits_its_api(
@@ -46,6 +47,13 @@ def test_a_target_fits_its_api(
     target = egress(tmp_path).target(urlsplit(url), None, api)
     assert (target.path, target.key_header[0], target.port) == (path, header, 443)
     assert target.tls is not None
+
+
+def test_each_api_has_its_version() -> None:
+    assert {api: version_of(api) for api in Dialect} == {
+        **dict.fromkeys(Dialect, "/v1"),
+        Dialect.GEMINI: "/v1beta",
+    }
 
 
 def test_the_proxy_is_for_https_only(tmp_path: Path) -> None:

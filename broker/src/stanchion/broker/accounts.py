@@ -12,7 +12,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
-from stanchion.broker.egress import Egress
+from stanchion.broker.egress import Egress, version_of
 from stanchion.broker.plane.pacing.trips import Trip
 from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.pool import Pool
@@ -167,7 +167,7 @@ class Accounts:
             port = order.rehearsal.port
             key = Secret(check_key(order.rehearsal.key, field="rehearsal.key"))
             turns = self._rehearsal_turns(port, key.fingerprint(self._fingerprint), account)
-            return f"http://127.0.0.1:{port}/v1", key, turns
+            return f"http://127.0.0.1:{port}{version_of(account.api)}", key, turns
         if spec.profile == REHEARSAL:  # without a provider: nobody will be asked
             return account.base_url, None, Turns(account.max_in_flight)
         standing = self._standing(spec.profile, spec.model.account, account)

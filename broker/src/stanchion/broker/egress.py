@@ -25,6 +25,11 @@ _VERSIONED = {Dialect.ANTHROPIC_MESSAGES: "/v1", Dialect.GEMINI: "/v1beta"}
 """SDKs of these vendors take a base URL without the version, others one with it: both do."""
 
 
+def version_of(api: Dialect) -> str:
+    """The version part of an API's paths."""
+    return _VERSIONED.get(api, "/v1")
+
+
 @dataclass(frozen=True, slots=True)
 class Egress:
     """The one way out."""

@@ -38,7 +38,10 @@ async def test_health_names_process_and_configuration(broker: LiveBroker) -> Non
     [
         ({"profile": "evals"}, "profile_unknown"),
         ({"model": ModelRef(account="other", id="m")}, "account_missing"),
-        ({"dialect": Dialect.GEMINI}, "dialect_unsupported"),
+        (
+            {"dialect": Dialect.GEMINI, "model": ModelRef(account="rehearsal", id="models/m")},
+            "model_unaddressable",
+        ),
         ({"limits": Limits(output_tokens=None)}, "limit_missing"),
         ({"effort": Effort(word="ultra")}, "effort_unknown"),
         ({"protocol": 99}, "protocol_version"),

@@ -74,6 +74,27 @@ async def test_anthropic_is_asked_in_its_own_way(tmp_path: Path) -> None:
     assert "authorization" not in headers
 
 
+async def test_gemini_is_asked_in_its_own_way_and_a_wrong_key_is_no_bad_request(
+    tmp_path: Path,
+) -> None:
+    kind = "type.googleapis.com/google.rpc.ErrorInfo"
+    error = {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}
+    error["details"] = [{"@type": kind, "reason": "API_KEY_INVALID"}]
+    wrong = response(400, json.dumps({"error": error}).encode())
+    async with upstream(response(200, b'{"models":[{"name":"models/a"}]}'), wrong) as provider:
+        good = await checked(tmp_path, account(provider.port, api="gemini", path=""))
+        line, headers = request_of(provider)
+        bad = await checked(tmp_path, account(provider.port, api="gemini", path="/v1beta"))
+        assert provider.received[1].request_line == line
+    assert line == "GET /v1beta/models HTTP/1.1"
+    assert headers["x-goog-api-key"] == KEY
+    assert "authorization" not in headers
+    assert good.accounts[0].live is not None
+    assert (good.ok, good.accounts[0].live.models) == (True, 1)
+    assert not bad.ok
+    assert "stanchion key set evals/lab" in "\n".join(report_lines(bad))
+
+
 async def test_the_providers_words_are_shown_and_the_key_in_them_masked(tmp_path: Path) -> None:
     said = f"wrong key {KEY}\u001b[31m, sorry"
     body = json.dumps({"error": {"type": "authentication_error", "message": said}}).encode()

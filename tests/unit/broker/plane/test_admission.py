@@ -17,6 +17,7 @@ NOTHING: frozenset[str] = frozenset()
 class Came:
     route: Route
     body: bytes
+    model: str | None = None
 
 
 def body(store: bytes = b"false") -> bytes:
@@ -49,6 +50,15 @@ def test_what_is_not_sent_is_refused_with_a_constant(
     assert found == refusal
     assert isinstance(found, Refusal)
     assert found.record == record
+
+
+def test_the_model_of_a_path_is_the_requests_and_no_body_may_name_another() -> None:
+    came = Came(Route.GENERATE, b"{}", MODEL)
+    asked = admitted(Dialect.GEMINI, came, NOTHING)
+    assert isinstance(asked, Asked)
+    assert (asked.model, asked.stream) == (MODEL, False)
+    other = Came(Route.GENERATE, b'{"model":"other"}', MODEL)
+    assert admitted(Dialect.GEMINI, other, NOTHING) == Refusal(400, "two_models")
 
 
 def test_a_field_passes_where_the_profile_allows_it() -> None:

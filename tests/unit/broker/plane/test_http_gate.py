@@ -68,6 +68,67 @@ def test_responses_have_one_route() -> None:
         assert read_head(head(line=f"POST {target} HTTP/1.1")) is Denial.NOT_FOUND
 
 
+@pytest.mark.parametrize(
+    ("action", "route"),
+    [
+        ("generateContent", Route.GENERATE),
+        ("streamGenerateContent?alt=sse", Route.GENERATE_STREAM),
+        ("countTokens", Route.COUNT_TOKENS),
+    ],
+)
+def test_a_model_in_the_path_is_taken_out_of_it(action: str, route: Route) -> None:
+    accepted = read_head(
+        head(
+            "x-goog-api-client: sdk/1",
+            "x-goog-user-project: other",
+            "x-goog-api-key: other",
+            line=f"POST /v1beta/models/gemini-2.5-pro:{action} HTTP/1.1",
+        )
+    )
+    assert isinstance(accepted, Accepted)
+    assert (accepted.route, accepted.model) == (route, "gemini-2.5-pro")
+    assert accepted.forwarded == (("x-goog-api-client", "sdk/1"),)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET /v1beta/models/m:generateContent",
+        "GET /v1beta/models/m:streamGenerateContent?alt=sse",
+        "GET /v1beta/models/m",
+        "GET /v1beta/models?pageSize=5",
+        "POST /v1beta/models",
+        "POST /v1beta/models/m:generateContent?alt=sse",
+        "POST /v1beta/models/m:generateContent?key=x",
+        "POST /v1beta/models/m:generateContent?",
+        "POST /v1beta/models/m:generateContent/",
+        "POST /v1beta/models/m:streamGenerateContent",
+        "POST /v1beta/models/m:streamGenerateContent?alt=SSE",
+        "POST /v1beta/models/m:streamGenerateContent?alt=sse&key=x",
+        "POST /v1beta/models/m:streamGenerateContent?key=x&alt=sse",
+        "POST /v1beta/models/m:GenerateContent",
+        "POST /v1beta/models/m:batchGenerateContent",
+        "POST /v1beta/models/m:embedContent",
+        "POST /v1beta/models/m:predict",
+        "POST /v1beta/models/m:countTokens?x",
+        "POST /v1beta/models/m%3agenerateContent",
+        "POST /v1beta/models/m/../n:generateContent",
+        "POST /v1beta/models/m:n:generateContent",
+        "POST /v1beta/models/{model}:generateContent",
+        "POST /v1beta/models/:generateContent",
+        "POST /v1beta/tunedModels/m:generateContent",
+        "POST /v1beta/cachedContents",
+        "POST /v1beta/files",
+        "POST /v1beta/interactions",
+        "POST /upload/v1beta/files",
+        "POST /v1/models/m:generateContent",
+        "POST /v1alpha/models/m:generateContent",
+    ],
+)
+def test_no_other_path_with_a_model_is_served(line: str) -> None:
+    assert read_head(head(line=f"{line} HTTP/1.1")) is Denial.NOT_FOUND
+
+
 def test_a_route_is_answered_here_or_sent_on_by_its_dialect() -> None:
     assert set(LOCAL) | set(UPSTREAM) == set(Route)
     assert not set(LOCAL) & set(UPSTREAM)

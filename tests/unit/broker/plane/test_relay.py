@@ -6,6 +6,8 @@ from typing import Any, cast
 
 import pytest
 
+from stanchion.broker.plane.dialects.base import DialectReader
+from stanchion.broker.plane.dialects.gemini import READER as GEMINI
 from stanchion.broker.plane.dialects.openai_chat import READER
 from stanchion.broker.plane.relay import MAX_HELD_BYTES, Flow, Limits, Relayed, RelayEnd, relay
 from stanchion.broker.plane.response_reader import Form, ResponseReader
@@ -56,10 +58,14 @@ class Stage:
     """A relay under way."""
 
     def __init__(
-        self, limits: Limits, form: Form = Form.EVENTS, scrub: Scrubber | None = None
+        self,
+        limits: Limits,
+        form: Form = Form.EVENTS,
+        scrub: Scrubber | None = None,
+        reader: DialectReader = READER,
     ) -> None:
         self.up, self.down, self.alive = Up(), Down(), 0
-        self.tap = ResponseReader(READER, status=200, form=form, output_limit=None)
+        self.tap = ResponseReader(reader, status=200, form=form, output_limit=None)
         self.flow: Flow = relay(
             cast("Upstream", self.up),
             self.down,
@@ -91,6 +97,34 @@ async def test_bytes_pass_at_once_and_the_terminal_event_waits() -> None:
     relayed = await stage.play(script)
     assert stage.down.sent + relayed.held == TEXT + TEXT + DONE
     assert relayed == Relayed(RelayEnd.COMPLETE, b"[DONE]\n\n")
+
+
+async def test_without_a_terminal_event_the_one_that_may_be_last_waits_for_the_next() -> None:
+    text = b'data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\n\n'
+    stop = b'data: {"candidates":[{"finishReason":"STOP"}]}\n\n'
+    usage = b'data: {"usageMetadata":{"promptTokenCount":3}}\n\n'
+
+    def script(stage: Stage) -> None:
+        stage.up.push(text + stop)
+        assert stop not in stage.down.sent
+        stage.up.push(usage)
+        assert stage.down.sent == text + stop + usage
+        stage.up.push(stop)  # servers that say a reason all the time are not held back by one
+        assert stage.down.sent == text + stop + usage + stop
+        stage.up.end(Ending.COMPLETE)
+
+    relayed = await Stage(LONG, reader=GEMINI).play(script)
+    assert relayed == Relayed(RelayEnd.COMPLETE, b"")
+
+    def short(stage: Stage) -> None:
+        stage.up.push(text)
+        assert stage.down.sent == text
+        stage.up.push(stop)
+        stage.up.end(Ending.COMPLETE)
+
+    held = (await Stage(LONG, reader=GEMINI).play(short)).held
+    assert stop.endswith(held)
+    assert b'"finishReason"' in held
 
 
 async def test_the_last_piece_of_a_json_body_waits() -> None:

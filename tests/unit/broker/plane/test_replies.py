@@ -26,9 +26,10 @@ def test_no_sentence_invites_a_retry() -> None:
         )
 
 
-def test_models_are_listed_as_both_dialects_list_them() -> None:
+def test_models_are_listed_as_each_dialect_lists_them() -> None:
     listed = json.loads(models_reply("m"))
     assert (listed["object"], listed["has_more"]) == ("list", False)
     assert [(entry["id"], entry["object"], entry["type"]) for entry in listed["data"]] == [
         ("m", "model", "model")
     ]
+    assert listed["models"] == [{"name": "models/m"}]

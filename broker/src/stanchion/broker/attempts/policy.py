@@ -6,16 +6,12 @@ It decides whether the terms may be frozen; it must never fill in a term that is
 import msgspec
 
 from stanchion.broker.config import REHEARSAL, Account, Profile
+from stanchion.broker.plane.path_model import MAX_MODEL, is_addressable
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
 from stanchion.protocol.launch import Isolation, LaunchSpec, LimitSource
 from stanchion.protocol.refusal import refuse
-
-SERVED = frozenset(
-    {Dialect.OPENAI_CHAT, Dialect.OPENAI_RESPONSES, Dialect.ANTHROPIC_MESSAGES},
-)
-"""Dialects that this broker reads on the wire."""
 
 
 def check_launch(order: OpenRun, profiles: dict[str, Profile]) -> tuple[Profile, Account]:
@@ -33,6 +29,7 @@ def check_launch(order: OpenRun, profiles: dict[str, Profile]) -> tuple[Profile,
         )
     account = _account(spec, profile)
     _check_rehearsal(order)
+    _check_model(spec)
     _check_limit(spec, profile)
     _check_effort(spec, profile)
     _check_harness(spec, profile)
@@ -75,15 +72,20 @@ def _account(spec: LaunchSpec, profile: Profile) -> Account:
             rule=f"account {spec.model.account} speaks {account.api}",
             remedy=f"Launch with --dialect {account.api}, or use another account",
         )
-    if spec.dialect not in SERVED:
-        raise refuse(
-            "dialect_unsupported",
-            field=f"profiles.{spec.profile}.accounts.{spec.model.account}.api",
-            value=spec.dialect,
-            rule=f"this broker serves {', '.join(sorted(SERVED))}",
-            remedy="Use an account of a served API",
-        )
     return account
+
+
+def _check_model(spec: LaunchSpec) -> None:
+    """Where the model stands in the path, every request of another form would be refused."""
+    if spec.dialect is Dialect.GEMINI and not is_addressable(spec.model.id):
+        raise refuse(
+            "model_unaddressable",
+            field="--model",
+            value=spec.model.id,
+            rule=f"{spec.dialect} has the model in the path: letters and digits, with single "
+            f". _ - between them, {MAX_MODEL} at most, and no models/ before them",
+            remedy="Name the model as the provider lists it, without models/",
+        )
 
 
 def _check_rehearsal(order: OpenRun) -> None:

@@ -1,7 +1,8 @@
 """Whether a request's body may go on under an attempt's terms, or what it is refused with. Pure.
 
-The order is: the route's dialect, one strict JSON object, no field that is denied. A refusal is a
-constant; what it was for stands in the record only, in our own words.
+The order is: the route's dialect, one strict JSON object, no field that is denied, one model where
+the path has one. A refusal is a constant; what it was for stands in the record only, in our own
+words.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.fields.policy import first_denied
 from stanchion.broker.plane.http_gate import UPSTREAM, Route
 from stanchion.broker.plane.json_gate import BodyError, read_object
+from stanchion.broker.plane.path_model import with_path
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Asked
 
@@ -21,6 +23,10 @@ class Request(Protocol):
     @property
     def route(self) -> Route:
         """Where to."""
+
+    @property
+    def model(self) -> str | None:
+        """That of the path, where it stands there."""
 
     @property
     def body(self) -> bytes:
@@ -44,7 +50,8 @@ class Refusal:
 
 def admitted(dialect: Dialect, request: Request, allow_fields: frozenset[str]) -> Asked | Refusal:
     """The words of a request that may be sent on, or its refusal."""
-    if UPSTREAM[request.route][0] is not dialect:
+    spoken, path = UPSTREAM[request.route]
+    if spoken is not dialect:
         return Refusal(404, "not_found")
     try:
         body = read_object(request.body)
@@ -53,4 +60,5 @@ def admitted(dialect: Dialect, request: Request, allow_fields: frozenset[str]) -
     field = first_denied(dialect, body, allow_fields)
     if field is not None:
         return Refusal(403, "field_denied", field.words)
-    return READERS[dialect].read_request(body, request.body)
+    asked = with_path(READERS[dialect].read_request(body, request.body), path, request.model)
+    return Refusal(400, "two_models") if asked is None else asked

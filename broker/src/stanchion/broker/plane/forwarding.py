@@ -19,6 +19,7 @@ from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
 from stanchion.broker.plane.masking import Masking
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.pacing.retry_after import asked_ms, capped
+from stanchion.broker.plane.path_model import path_to
 from stanchion.broker.plane.relay import Flow, Limits, Relayed, RelayEnd, relay
 from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
@@ -131,7 +132,7 @@ class Forwarding:
 
     async def _forward(self) -> Answer:
         target = self._desk.target
-        _, path = UPSTREAM[self._request.route]
+        path = path_to(UPSTREAM[self._request.route][1], self._request.model)
         body = self._request.body
         async with connected(target) as up:
             up.send(request_head(target, path, self._request.forwarded, len(body)), body)

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from stanchion.broker.plane.path_model import EVENTS, FOLDER, PLACE, addressed
 from stanchion.protocol.dialects import Dialect
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -29,13 +30,14 @@ FORWARDED = frozenset(
         "content-type",
         "openai-beta",
         "user-agent",
+        "x-goog-api-client",
         "x-parent-session-id",
         "x-session-affinity",
         SESSION_HEADER,
     }
 )
 """Request headers that reach the provider, with those of FORWARDED_PREFIX. Not among them on
-purpose: `openai-organization` and `openai-project`, which choose who pays."""
+purpose: `openai-organization`, `openai-project`, `x-goog-user-project`: they choose who pays."""
 
 FORWARDED_PREFIX = "x-stainless-"
 """What the official SDKs say about themselves and their retries."""
@@ -71,6 +73,8 @@ class Route(Enum):
     RESPONSES = "openai_responses.create"
     MESSAGES = "anthropic_messages.create"
     MESSAGES_BETA = "anthropic_messages.create_beta"
+    GENERATE = "gemini.generate_content"
+    GENERATE_STREAM = "gemini.stream_generate_content"
     PROBE = "local.probe"
     MODELS = "local.models"
     COUNT_TOKENS = "local.count_tokens"
@@ -84,10 +88,19 @@ ROUTES: dict[tuple[str, str], Route] = {
     ("GET", "/"): Route.PROBE,
     ("HEAD", "/"): Route.PROBE,
     ("GET", "/v1/models"): Route.MODELS,
+    ("GET", "/v1beta/models"): Route.MODELS,
     ("POST", "/v1/messages/count_tokens"): Route.COUNT_TOKENS,
     ("POST", "/v1/messages/count_tokens?beta=true"): Route.COUNT_TOKENS,
 }
 """The query belongs to the target: Claude Code and Anthropic's SDKs send `beta=true` or none."""
+
+ROUTES_OF_A_MODEL = {
+    "generateContent": Route.GENERATE,
+    f"streamGenerateContent{EVENTS}": Route.GENERATE_STREAM,
+    "countTokens": Route.COUNT_TOKENS,
+}
+"""POST; what follows the model in a target that has one. A stream is one of events, never the
+array that Gemini makes of it without the query."""
 
 LOCAL = {
     Route.PROBE: 200,
@@ -102,6 +115,8 @@ UPSTREAM: dict[Route, tuple[Dialect, str]] = {
     Route.RESPONSES: (Dialect.OPENAI_RESPONSES, "/responses"),
     Route.MESSAGES: (Dialect.ANTHROPIC_MESSAGES, "/v1/messages"),
     Route.MESSAGES_BETA: (Dialect.ANTHROPIC_MESSAGES, "/v1/messages?beta=true"),
+    Route.GENERATE: (Dialect.GEMINI, f"{FOLDER}{PLACE}:generateContent"),
+    Route.GENERATE_STREAM: (Dialect.GEMINI, f"{FOLDER}{PLACE}:streamGenerateContent{EVENTS}"),
 }
 """The dialect of a route and what follows the account's base URL."""
 
@@ -140,6 +155,8 @@ class Accepted:
     forwarded: tuple[tuple[str, str], ...]
     session: str | None
     expects_continue: bool
+    model: str | None = None
+    """That of the path, where it stands there."""
 
 
 def read_head(head: bytes) -> Accepted | Denial:
@@ -164,7 +181,7 @@ def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted
         return Denial.UNAUTHORIZED
     if not _is_one_payer(target, headers):
         return Denial.BAD_REQUEST
-    route = ROUTES.get((method, target))
+    route, model = _route(method, target)
     if route is None:
         return Denial.NOT_FOUND
     length = _body_length(headers)
@@ -180,6 +197,7 @@ def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted
         forwarded=_forwarded(headers),
         session=sessions[0][:200] if len(sessions) == 1 and sessions[0] else None,
         expects_continue="expect" in headers,
+        model=model,
     )
 
 
@@ -190,6 +208,13 @@ def _is_one_payer(target: str, headers: dict[str, list[str]]) -> bool:
     given += [[pair.removeprefix("key=")] for pair in query if pair.startswith("key=")]
     bare = {re.sub(r"(?i)^bearer +", "", values[0]) for values in given}
     return len(bare) <= 1 and all(len(values) == 1 for values in given)
+
+
+def _route(method: str, target: str) -> tuple[Route | None, str | None]:
+    named = addressed(target) if method == "POST" else None
+    if named is None:
+        return ROUTES.get((method, target)), None
+    return ROUTES_OF_A_MODEL.get(named.action), named.model
 
 
 _CHUNKED = -1

@@ -42,6 +42,8 @@ class ModelRequest:
     forwarded: tuple[tuple[str, str], ...]
     session: str | None
     body: bytes
+    model: str | None = None
+    """That of the path, where it stands there."""
 
 
 class Attended(Protocol):
@@ -186,7 +188,9 @@ class ModelConnection(asyncio.Protocol):
         if accepted.route in LOCAL:
             self.reply(LOCAL[accepted.route], self._attempt.local_answer(accepted.route))
             return
-        request = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
+        request = ModelRequest(
+            accepted.route, accepted.forwarded, accepted.session, body, accepted.model
+        )
         self._attempt.start(self._attempt.serve(request, self))
 
     def _refuse(self, denial: Denial) -> None:

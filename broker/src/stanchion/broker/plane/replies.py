@@ -22,6 +22,7 @@ _SENTENCES = {
     "bad_body": "stanchion: the request body is not one strict JSON object.",
     "bodies_full": "stanchion: the attempt has too many request bytes under way.",
     "field_denied": "stanchion: the request has a field that this profile does not allow.",
+    "two_models": "stanchion: the request names one model in its path and another in its body.",
     "no_receipt": "stanchion: the request could not be put on record and was not sent.",
     "provider_awaited": "stanchion: the launcher has not presented its provider again yet.",
     "upstream_unreachable": "stanchion: the provider could not be reached.",
@@ -41,9 +42,8 @@ def constant_reply(word: str) -> bytes:
 
 
 def models_reply(model: str) -> bytes:
-    """The one model of an attempt, as both OpenAI and Anthropic list models."""
+    """The one model of an attempt, as OpenAI, Anthropic and Gemini list models."""
     entry = {"id": model, "object": "model", "owned_by": "stanchion", "type": "model"}
     entry["display_name"] = model
-    return msgspec.json.encode(
-        {"object": "list", "data": [entry], "has_more": False, "first_id": model, "last_id": model}
-    )
+    listed = {"object": "list", "data": [entry], "models": [{"name": f"models/{model}"}]}
+    return msgspec.json.encode({**listed, "has_more": False, "first_id": model, "last_id": model})

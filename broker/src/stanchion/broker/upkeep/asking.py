@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from stanchion.broker.clock import mono_ms
 from stanchion.broker.plane.connecting import connected
 from stanchion.broker.plane.dialects.base import ProviderError
+from stanchion.broker.plane.dialects.gemini_errors import reason_of
 from stanchion.broker.plane.upstream import (
     Ending,
     ResponseHead,
@@ -106,8 +107,8 @@ def read_error(body: bytes, target: Target) -> ProviderError:
     if isinstance(error, dict) and error:
         said = error.get("message")
         return ProviderError(
-            code=_plain(error.get("code"), target),
-            kind=_plain(error.get("type"), target),
+            code=_plain(reason_of(error.get("details")) or error.get("code"), target),
+            kind=_plain(error.get("type") or error.get("status"), target),
             words=_plain(said, target),
         )
     text = error if isinstance(error, str) else body.decode("utf-8", errors="replace")

@@ -8,7 +8,9 @@ import click
 @click.command
 @click.option(
     "--provider",
-    type=click.Choice(["anthropic", "openai", "openai-compatible", "openai-responses", "vllm"]),
+    type=click.Choice(
+        ["anthropic", "gemini", "openai", "openai-compatible", "openai-responses", "vllm"]
+    ),
     help="Fill in the account of this provider; without it all are comments.",
 )
 @click.option("--base-url", metavar="URL", help="Where the provider answers, if elsewhere.")

@@ -34,6 +34,14 @@ PROVIDERS: Mapping[str, Provider] = {
         variable="ANTHROPIC_API_KEY",
         note="Anthropic's own API",
     ),
+    "gemini": Provider(
+        account="gemini",
+        api="gemini",
+        base_url="https://generativelanguage.googleapis.com",
+        credential="file:keys/evals-gemini",
+        variable="GEMINI_API_KEY",
+        note="Google's Gemini API",
+    ),
     "openai": Provider(
         account="openai",
         api="openai_chat",

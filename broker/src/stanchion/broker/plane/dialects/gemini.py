@@ -20,7 +20,6 @@ from stanchion.broker.plane.dialects.base import (
 from stanchion.broker.plane.dialects.gemini_errors import read_error
 from stanchion.broker.plane.dialects.gemini_parts import Parts
 from stanchion.broker.plane.dialects.gemini_usage import UsageFold
-from stanchion.broker.plane.json_gate import BodyError
 from stanchion.protocol.exchange import Asked, Finish
 
 FINISHES = {
@@ -95,12 +94,12 @@ def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
 
 
 def _spelled(value: object, names: tuple[str, str]) -> tuple[str, object]:
-    """The member and how it was spelled; BodyError where it is there twice."""
+    """The member and how it was spelled; unknown where it is there twice, which no request that
+    is sent has (`fields.policy`).
+    """
     members = value if isinstance(value, Mapping) else {}
     there = [name for name in names if name in members]
-    if len(there) > 1:
-        raise BodyError("the body has one field in two spellings")
-    return (there[0], members[there[0]]) if there else (names[0], None)
+    return (there[0], members[there[0]]) if len(there) == 1 else (names[0], None)
 
 
 def _whole_number(value: object) -> int | None:

@@ -24,14 +24,14 @@ def read_error(value: object) -> ProviderError | None:
     details = value.get("details")
     return ProviderError(
         words=_word(value.get("message")),
-        code=_reason(details),
+        code=reason_of(details),
         kind=_word(value.get("status")),
         status=status if status is not None and 400 <= status <= 599 else None,
         retry_after_ms=_retry_ms(details),
     )
 
 
-def _reason(details: object) -> str | None:
+def reason_of(details: object) -> str | None:
     """Why, in one word: of the error, else the quota that was used up; a day's before a minute's.
 
     Several quotas can be used up at once, and waiting mends only those of a minute.
