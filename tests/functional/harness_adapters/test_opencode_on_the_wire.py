@@ -7,13 +7,19 @@ from pathlib import Path
 import pytest
 
 from conformance.harness import native
+from fakes.tapped_port import tapped_port
 from functional.harness_adapters.conftest import rehearsing
+from stanchion.broker.plane.admission import admitted
+from stanchion.broker.plane.http_gate import Accepted, read_head
+from stanchion.broker.plane.model_socket import ModelRequest
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import SessionReader, Settings
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.events import StepSaved
 from stanchion.protocol.evidence import SessionState
+from stanchion.protocol.exchange import Asked
 from stanchion.protocol.transcript import ItemKind, TranscriptItem
+from stanchion.supervisor.relay_head import rewrite
 
 MODEL = "maker/future-9:large"
 PATHS = {
@@ -58,11 +64,14 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     home = tmp_path / "home"
     bring_configuration_along(workdir, home, agent=effort is not None)
     adapter = registry.adapter("opencode")
-    with rehearsing(SCRIPT, tmp_path) as provider:
+    with (
+        rehearsing(SCRIPT, tmp_path) as provider,
+        tapped_port(int(provider.base_url.rpartition(":")[2])) as tapped,
+    ):
         plan = adapter.plan(
             Settings(
                 model=MODEL,
-                base_url=provider.base_url,
+                base_url=f"http://127.0.0.1:{tapped.port}",
                 dialect=dialect,
                 output_limit=limit,
                 context=context,
@@ -89,6 +98,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
         thinks = dialect is Dialect.ANTHROPIC_MESSAGES and effort is not None
         assert request["thinking_type"] == ("adaptive" if thinks else None)
         assert request["tools"], "a request without tools would be a title or a summary"
+    assert_the_gate_lets_through(tapped.requests(), dialect)
     assert (workdir / "one.txt").read_text() == "one"
     assert_session(adapter.session(), ran)
 
@@ -107,6 +117,19 @@ def bring_configuration_along(workdir: Path, home: Path, *, agent: bool) -> None
         (home / ".config/opencode/agent/build.md").write_text(
             "---\nreasoningEffort: low\n---\nHm.\n"
         )
+
+
+def assert_the_gate_lets_through(requests: list[tuple[bytes, bytes]], dialect: Dialect) -> None:
+    """What the harness sends is what the broker's gate, with nothing relaxed, sends on."""
+    assert len(requests) == 2
+    for head, body in requests:
+        rewritten = rewrite(head, "st1_x")
+        assert rewritten is not None
+        accepted = read_head(rewritten)
+        assert isinstance(accepted, Accepted), (accepted, head)
+        request = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
+        asked = admitted(dialect, request, frozenset())
+        assert isinstance(asked, Asked), (asked, body)
 
 
 def assert_session(session: SessionReader, ran: native.NativeRun) -> None:
