@@ -155,6 +155,7 @@ HARMLESS: list[tuple[Dialect, dict[str, object]]] = [
                 {"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
             ],
             "metadata": {"user_id": "u"},
+            "billing_policy": {"type": "billing_policy", "bill_to": "self"},
             "service_tier": "standard_only",
             "speed": "standard",
             "context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]},
@@ -324,6 +325,13 @@ DENIED: list[tuple[Dialect, dict[str, object], str]] = [
     (CHAT, {"webhook_url": "http://x"}, "webhook"),
     (MESSAGES, {"mcp_servers": [{"type": "url", "url": "https://x"}]}, "mcp_servers"),
     (MESSAGES, {"container": "container_1"}, "container"),
+    (MESSAGES, {"thread": {"type": "create"}}, "conversation"),
+    (
+        MESSAGES,
+        {"thread": {"type": "continue", "previous_message_id": "msg_1"}},
+        "conversation",
+    ),
+    (MESSAGES, {"billing_policy": {"bill_to": "user_profile"}}, "billing_policy"),
     (MESSAGES, {"speed": "fast"}, "service_tier"),
     (MESSAGES, {"service_tier": "priority"}, "service_tier"),
     (MESSAGES, {"fallbacks": [{"model": "x"}]}, "other_models"),

@@ -115,14 +115,20 @@ def loop(asked: dict[str, Any]) -> Call:
 
 
 def runner(asked: dict[str, Any]) -> Call:
-    """The SDK's own loop, over the beta route; with the history in each request, not at the
-    provider, where nobody sees it."""
+    """The SDK's own loop, over the beta route, with the history in each request."""
+    return _runner({**asked, "thread": False})
 
+
+def threaded_runner(asked: dict[str, Any]) -> Call:
+    """The same as the SDK has it by itself: the provider keeps the history."""
+    return _runner(asked)
+
+
+def _runner(asked: dict[str, Any]) -> Call:
     async def call(client: Any, told: Told) -> None:
         tool = anthropic.beta_tool if isinstance(client, anthropic.Anthropic) else _async_tool
         tools = [tool(_ran(name), name=name, input_schema={"type": "object"}) for name in TOOLS]
-        started = client.beta.messages.tool_runner(**{**asked, "tools": tools, "thread": False})
-        async for message in each(started):
+        async for message in each(client.beta.messages.tool_runner(**{**asked, "tools": tools})):
             told.saw(message)
 
     return call

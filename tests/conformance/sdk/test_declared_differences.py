@@ -17,6 +17,7 @@ from conformance.sdk.stage import AT_ONCE, PLACEHOLDER, Stage, Way, brokered
 from conformance.sdk.told import Told, both, settled, tell
 from fakes.launches import KEY, MODEL
 from fakes.upstream import Answer, Received, response, upstream
+from stanchion.protocol.receipt import Denied
 
 ERROR = json.dumps(
     {
@@ -141,6 +142,20 @@ async def test_the_real_key_in_an_error_comes_masked(stage: Stage, talk: Talk) -
     assert PLACEHOLDER in str(direct.failure["body"])
     assert KEY not in str(through)
     assert "*" * len(KEY) in str(through.failure["body"])
+
+
+async def test_a_history_kept_at_the_provider_is_refused(stage: Stage) -> None:
+    """Anthropic's runner asks for one unless it is told not to, and nobody would see it here."""
+    talk = anthropic_messages
+    call = talk.threaded_runner(talk.request("one call"))
+    async with stage.ways(talk.DIALECT) as ways:
+        refused = await tell(talk.client(ways.brokered, "async"), call)
+        records = await stage.broker.records(ways.run.id)
+    assert refused.failure is not None
+    assert refused.failure["class"] == "anthropic.PermissionDeniedError"
+    assert [record.why for record in records if isinstance(record, Denied)] == [
+        "field_denied: conversation (thread)"
+    ]
 
 
 async def test_models_and_token_counts_are_answered_by_the_broker(stage: Stage) -> None:

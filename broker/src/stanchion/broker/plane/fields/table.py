@@ -62,6 +62,10 @@ def _searching(value: object) -> bool:
     return given(value) and not (isinstance(value, dict) and value.get("mode") == "off")
 
 
+def _billing_another(value: object) -> bool:
+    return given(value) and not (isinstance(value, dict) and value.get("bill_to") == "self")
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One name of `allow_fields`, and the body keys that it stands for."""
@@ -75,12 +79,15 @@ class Rule:
 
 
 _RESPONSES = frozenset({Dialect.OPENAI_RESPONSES})
+_MESSAGES = frozenset({Dialect.ANTHROPIC_MESSAGES})
 
 RULES: tuple[Rule, ...] = (
     Rule("background", ("background",)),
     Rule("store", ("store",)),
     Rule("previous_response_id", ("previous_response_id",)),
     Rule("conversation", ("conversation", "conversation_id")),
+    Rule("conversation", ("thread",), dialects=_MESSAGES),
+    Rule("billing_policy", ("billing_policy",), _billing_another, dialects=_MESSAGES),
     Rule("stored_prompt", ("prompt",), dialects=_RESPONSES),
     Rule("stored_prompt", ("preset",)),
     Rule("cached_content", ("cached_content",)),
