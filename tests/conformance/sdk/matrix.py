@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from conformance.sdk import anthropic_messages, openai_chat
+from conformance.sdk import anthropic_messages, openai_chat, openai_responses
 from conformance.sdk.stage import AT_ONCE, Stage, Way, Ways
 from conformance.sdk.told import FLAVOURS, Call, Told, both, tell
 from stanchion.protocol.dialects import Dialect
@@ -31,7 +31,7 @@ class Talk(Protocol):
     def request(self, scene: str, nonce: str = "") -> dict[str, Any]: ...
 
 
-TALKS: tuple[Talk, ...] = (openai_chat, anthropic_messages)
+TALKS: tuple[Talk, ...] = (openai_chat, openai_responses, anthropic_messages)
 BASIC = ("whole", "streamed")
 
 

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from conformance.sdk.scenes import SCRIPT
 from functional.broker.live import Enrolment, LiveBroker, enrolled, live_broker
@@ -17,6 +18,7 @@ from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import Effort, Waits
 from stanchion.supervisor.relay import Relay
 
+R = TypeVar("R")
 EFFORT = "high"
 """The one word that all dialects know."""
 PLACEHOLDER = "placeholder-of-the-sandbox"
@@ -52,6 +54,16 @@ class Stage:
     direct_port: int
     behind_port: int
     numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    async def record(self, run: str, kind: type[R]) -> R:
+        """The attempt's first receipt of a kind, when there is one."""
+        cursor: str | None = None
+        async with self.broker.client() as client:
+            while True:
+                for record in await self.broker.records(run):
+                    if isinstance(record, kind):
+                        return record
+                cursor = (await client.events(run, cursor, wait_s=10)).cursor
 
     @contextlib.asynccontextmanager
     async def ways(self, dialect: Dialect, waits: Waits = AT_ONCE) -> AsyncIterator[Ways]:

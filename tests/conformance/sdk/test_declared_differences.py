@@ -150,12 +150,10 @@ async def test_a_history_kept_at_the_provider_is_refused(stage: Stage) -> None:
     call = talk.threaded_runner(talk.request("one call"))
     async with stage.ways(talk.DIALECT) as ways:
         refused = await tell(talk.client(ways.brokered, "async"), call)
-        records = await stage.broker.records(ways.run.id)
+        denied = await stage.record(ways.run.id, Denied)
     assert refused.failure is not None
     assert refused.failure["class"] == "anthropic.PermissionDeniedError"
-    assert [record.why for record in records if isinstance(record, Denied)] == [
-        "field_denied: conversation (thread)"
-    ]
+    assert denied.why == "field_denied: conversation (thread)"
 
 
 async def test_models_and_token_counts_are_answered_by_the_broker(stage: Stage) -> None:

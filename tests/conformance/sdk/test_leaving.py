@@ -13,7 +13,7 @@ from conformance.sdk.stage import PLACEHOLDER, Stage, Way, brokered
 from conformance.sdk.told import FLAVOURS, Call, Told, both, each, entered, settled, tell
 from fakes.launches import MODEL
 from fakes.upstream import STREAM_HEAD, Received, chunk, upstream
-from stanchion.protocol.exchange import Answered, ExchangeResult
+from stanchion.protocol.exchange import ExchangeResult
 from stanchion.protocol.receipt import ExchangeEnd
 
 BEFORE = 3
@@ -105,7 +105,7 @@ async def test_a_stream_that_the_client_closes(stage: Stage, talk: Talk, flavour
         )
         for _ in range(2):
             await flood.noticed.acquire()
-        end = await ended(stage, run.id)
+        end = (await stage.record(run.id, ExchangeEnd)).answered
     assert through == direct
     assert (len(direct.objects), direct.failure) == (BEFORE, None)
     assert (end.result, end.usage) == (ExchangeResult.CLIENT_GONE, None)
@@ -133,16 +133,5 @@ async def test_a_task_that_is_cancelled(stage: Stage) -> None:
         flood.client_left.set()
         for _ in calls:
             await flood.noticed.acquire()
-        end = await ended(stage, run.id)
+        end = (await stage.record(run.id, ExchangeEnd)).answered
     assert end.result is ExchangeResult.CLIENT_GONE
-
-
-async def ended(stage: Stage, run: str) -> Answered:
-    """The last word on the attempt's one exchange, when there is one."""
-    cursor: str | None = None
-    async with stage.broker.client() as client:
-        while True:
-            for record in await stage.broker.records(run):
-                if isinstance(record, ExchangeEnd):
-                    return record.answered
-            cursor = (await client.events(run, cursor, wait_s=10)).cursor
