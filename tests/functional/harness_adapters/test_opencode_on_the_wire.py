@@ -24,7 +24,14 @@ from stanchion.supervisor.relay_head import rewrite
 MODEL = "maker/future-9:large"
 PATHS = {
     Dialect.OPENAI_CHAT: "/v1/chat/completions",
+    Dialect.OPENAI_RESPONSES: "/v1/responses",
     Dialect.ANTHROPIC_MESSAGES: "/v1/messages",
+}
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+LIMITED_BY = {
+    Dialect.OPENAI_CHAT: "max_tokens",
+    Dialect.OPENAI_RESPONSES: "max_output_tokens",
+    Dialect.ANTHROPIC_MESSAGES: "max_tokens",
 }
 INSTRUCTION = 'Write "one" to one.txt,\nthen stop.\n'
 SCRIPT = """
@@ -48,6 +55,8 @@ text = "The file is written."
     [
         (Dialect.OPENAI_CHAT, 200_000, "max", 400_000),
         (Dialect.OPENAI_CHAT, 8_000, None, None),
+        (Dialect.OPENAI_RESPONSES, 200_000, "max", 400_000),
+        (Dialect.OPENAI_RESPONSES, 8_000, None, None),
         (Dialect.ANTHROPIC_MESSAGES, 200_000, "max", 400_000),
     ],
 )
@@ -92,8 +101,9 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     ]
     for request in seen:
         assert request["model"] == MODEL
-        assert request["max_tokens"] == limit
-        assert request["max_completion_tokens"] is None
+        assert {name: request[name] for name in LIMITS} == {
+            name: limit if name == LIMITED_BY[dialect] else None for name in LIMITS
+        }
         assert request["reasoning_effort"] == effort
         thinks = dialect is Dialect.ANTHROPIC_MESSAGES and effort is not None
         assert request["thinking_type"] == ("adaptive" if thinks else None)

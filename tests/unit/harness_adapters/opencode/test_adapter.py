@@ -47,7 +47,11 @@ def test_it_needs_no_corrections_and_makes_no_side_requests() -> None:
     assert adapter.corrections(Dialect.OPENAI_CHAT, 128_000) == ()
     assert adapter.side_requests(Dialect.OPENAI_CHAT) == ()
     assert adapter.versions == ("1.18.33",)
-    assert adapter.dialects == (Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES)
+    assert adapter.dialects == (
+        Dialect.OPENAI_CHAT,
+        Dialect.OPENAI_RESPONSES,
+        Dialect.ANTHROPIC_MESSAGES,
+    )
 
 
 def test_each_session_is_a_fresh_one() -> None:

@@ -199,6 +199,18 @@ def test_effort_is_written_with_adaptive_thinking_and_nothing_without_it() -> No
     assert "effort" not in silent.lower()
 
 
+def test_responses_have_the_same_word_for_effort_and_no_way_round_the_limit() -> None:
+    settings = replace(PLAIN, dialect=Dialect.OPENAI_RESPONSES)
+    spoken = json.dumps(config.configuration(settings))
+    assert '"npm": "@ai-sdk/openai"' in spoken
+    assert spoken.count('{"reasoningEffort": "max"}') == 2
+    assert understood(settings) == replace(understood(PLAIN))
+    entry: dict[str, object] = {"limit": {"output": 9}, "options": {"max_tokens": 7}}
+    chat, responses = COMPATIBLE, PACKAGES[Dialect.OPENAI_RESPONSES].npm
+    assert config.understood(env_with(entry, npm=chat), {}).output_limit == 7
+    assert config.understood(env_with(entry, npm=responses), {}).output_limit == 9
+
+
 def test_the_main_agents_effort_beats_the_models() -> None:
     entry: dict[str, object] = {"options": {"reasoningEffort": "max"}}
     agent = {"build": {"options": {"reasoningEffort": "low"}}}
@@ -241,7 +253,7 @@ def test_what_it_would_not_read_as_plain_json_is_unknown(text: bytes) -> None:
 
 def test_another_provider_package_or_model_is_unknown() -> None:
     text = env_with({"limit": {"output": 1}})[config.CONFIG_NAME]
-    for other in (text.replace(COMPATIBLE, "@ai-sdk/openai"), text.replace('"p/m"', '"p/n"'), "{}"):
+    for other in (text.replace(COMPATIBLE, "@ai-sdk/xai"), text.replace('"p/m"', '"p/n"'), "{}"):
         assert config.understood({config.CONFIG_NAME: other}, {}) == NOTHING
     assert config.understood({}, {}) == NOTHING
 

@@ -16,7 +16,7 @@ def test_the_effort_that_is_written_is_the_effort_that_is_read(dialect: Dialect)
 def test_a_package_is_known_by_its_exact_name() -> None:
     for package in PACKAGES.values():
         assert package_of(package.npm) is package
-    for other in ("@ai-sdk/openai", "", None, 3, ["@ai-sdk/anthropic"]):
+    for other in ("@ai-sdk/xai", "@ai-sdk/open", "", None, 3, ["@ai-sdk/anthropic"]):
         assert package_of(other) is None
 
 
@@ -28,4 +28,5 @@ def test_the_first_words_that_are_contained_decide() -> None:
     ceiling = PACKAGES[Dialect.ANTHROPIC_MESSAGES].ceiling
     assert ceiling("claude-opus-4-20250514") == ("claude-opus-4-", 32_000)
     assert ceiling("claude-opus-4-5") == ("claude-opus-4-5", 64_000)
-    assert PACKAGES[Dialect.OPENAI_CHAT].ceiling("claude-opus-4-5") is None
+    for dialect in (Dialect.OPENAI_CHAT, Dialect.OPENAI_RESPONSES):
+        assert PACKAGES[dialect].ceiling("claude-opus-4-5") is None

@@ -1,4 +1,4 @@
-"""OpenCode 1.18.33 over OpenAI-compatible and Anthropic providers: start, configuration, sessions.
+"""OpenCode 1.18.33 over OpenAI's two APIs and Anthropic's: start, configuration, sessions.
 
 Decides how this harness is started so that it does exactly what was declared, and refuses what it
 would misread. It must never start anything and never read a file: values in, values out.

@@ -1,8 +1,9 @@
 """The provider package that OpenCode 1.18.33 uses for a dialect, and what it makes of the settings.
 
-Decides how limit and effort are spelled for each of the two packages, and what such spellings
-become on the wire, by their own code (ai-sdk 6, `@ai-sdk/openai-compatible`, `@ai-sdk/anthropic`).
-Pure; it must never be asked which limit a model ought to have.
+Decides how limit and effort are spelled for each package, and what such spellings become on the
+wire, by their own code (ai-sdk 6: `@ai-sdk/openai-compatible`, `@ai-sdk/openai`,
+`@ai-sdk/anthropic`) and by OpenCode's, which makes `@ai-sdk/openai` send an effort whatever the
+model is called. Pure; it must never be asked which limit a model ought to have.
 """
 
 from collections.abc import Callable
@@ -56,11 +57,15 @@ def _ceiling(model: str) -> tuple[str, int] | None:
     return next(((part, most) for part, most in CEILINGS if part in model), None)
 
 
-def _compatible_effort(options: Json) -> str | None:
+def _openai_options(word: str) -> Json:
+    return {"reasoningEffort": word}
+
+
+def _openai_effort(options: Json) -> str | None:
     return _text(options.get("reasoningEffort"))
 
 
-def _compatible_added(model: str) -> str | None:
+def _openai_added(model: str) -> str | None:
     named = "gpt-5" in model and "gpt-5-chat" not in model and "gpt-5-pro" not in model
     return "medium" if named else None
 
@@ -88,9 +93,18 @@ def _text(value: object) -> str | None:
 PACKAGES: dict[Dialect, Package] = {
     Dialect.OPENAI_CHAT: Package(
         npm="@ai-sdk/openai-compatible",
-        effort_options=lambda word: {"reasoningEffort": word},
-        effort_in=_compatible_effort,
-        added_effort=_compatible_added,
+        effort_options=_openai_options,
+        effort_in=_openai_effort,
+        added_effort=_openai_added,
+        thinking_budget=lambda _options: 0,
+        ceiling=lambda _model: None,
+        efforts=None,
+    ),
+    Dialect.OPENAI_RESPONSES: Package(
+        npm="@ai-sdk/openai",
+        effort_options=_openai_options,
+        effort_in=_openai_effort,
+        added_effort=_openai_added,
         thinking_budget=lambda _options: 0,
         ceiling=lambda _model: None,
         efforts=None,
@@ -109,5 +123,5 @@ PACKAGES: dict[Dialect, Package] = {
 
 
 def package_of(npm: object) -> Package | None:
-    """The package of this name, if it is one of the two."""
+    """The package of this name, if it is one of these."""
     return next((package for package in PACKAGES.values() if package.npm == npm), None)

@@ -1,5 +1,6 @@
-"""The real OpenCode over Anthropic messages: what was asked for is on the wire, and a key that the
-provider echoes is nowhere in the sandbox."""
+"""The real OpenCode over each dialect but chat: what was asked for is on the wire, and a key that
+the provider echoes is nowhere in the sandbox.
+"""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +22,10 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-MESSAGES = (*OPENCODE, "--dialect", "anthropic_messages", "--effort", "max")
+ROUTES = {
+    "openai_responses": "openai_responses.create",
+    "anthropic_messages": "anthropic_messages.create",
+}
 ECHOES = """\
 version = 1
 [[turn]]
@@ -55,8 +59,15 @@ def receipts(result: AttemptResult) -> list[dict[str, object]]:
     return [json.loads(line) for line in Path(bundle).read_text().splitlines()]
 
 
-def test_limit_and_effort_are_on_the_wire_and_the_receipts_audit(stanchion: Stanchion) -> None:
-    result = stanchion.run(example_task("hello"), *MESSAGES, "--output-limit", "64000")
+def over(dialect: str) -> tuple[str, ...]:
+    return (*OPENCODE, "--dialect", dialect, "--effort", "max")
+
+
+@pytest.mark.parametrize("dialect", ROUTES)
+def test_limit_and_effort_are_on_the_wire_and_the_receipts_audit(
+    stanchion: Stanchion, dialect: str
+) -> None:
+    result = stanchion.run(example_task("hello"), *over(dialect), "--output-limit", "64000")
 
     assert result.outcome.reason is EndReason.COMPLETED, result.outcome.detail
     assert result.score == 1.0
@@ -66,7 +77,7 @@ def test_limit_and_effort_are_on_the_wire_and_the_receipts_audit(stanchion: Stan
     assert (effort.requested, effort.written, effort.observed) == ("max", "max", ("max",))
     assert result.reasoning_present is True
     starts = [line for line in receipts(result) if line["type"] == "exchange.start"]
-    assert [start["route"] for start in starts] == ["anthropic_messages.create"] * 2
+    assert [start["route"] for start in starts] == [ROUTES[dialect]] * 2
     bundle = result.receipts.bundle
     assert bundle is not None
     demands = ("--require", "effort=max", "--require", "output_limit=64000")
@@ -74,9 +85,10 @@ def test_limit_and_effort_are_on_the_wire_and_the_receipts_audit(stanchion: Stan
     assert code == 0, output.decode() + errors
 
 
-def test_an_echoed_key_stays_outside(stanchion: Stanchion, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dialect", ROUTES)
+def test_an_echoed_key_stays_outside(stanchion: Stanchion, tmp_path: Path, dialect: str) -> None:
     task = small_task(tmp_path / "echo", tests=GIVES_ONE, rehearsal=ECHOES)
-    result = stanchion.run(task, *MESSAGES)
+    result = stanchion.run(task, *over(dialect))
 
     assert result.outcome.reason is EndReason.COMPLETED, result.outcome.detail
     assert Flag.SECRET_SCRUBBED in result.outcome.flags
