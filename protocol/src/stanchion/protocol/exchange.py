@@ -42,6 +42,23 @@ COSTS_NOTHING = frozenset({ExchangeResult.NOT_SENT, ExchangeResult.UPSTREAM_UNRE
 """No byte of the request ever left, unless it is ambiguous whether one did."""
 
 
+class Deadline(StrEnum):
+    """A wait of the broker's own that ended an exchange."""
+
+    CONNECT = "connect"
+    """No connection to the provider."""
+    FIRST_BYTE = "first_byte"
+    """No head of an answer."""
+    ERROR_BODY = "error_body"
+    """An error's body that did not end."""
+    IDLE = "idle"
+    """No semantic event in a stream; comments and pings are none."""
+    READER = "reader"
+    """The harness took nothing of the answer."""
+    DRAIN = "drain"
+    """The harness left, and the rest of the answer did not come."""
+
+
 class ErrorClass(StrEnum):
     """What kind of provider failure it was."""
 
@@ -116,6 +133,8 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     ambiguous: bool = False
     """The request left and no answer began: the provider may or may not have worked on it, and may
     or may not bill it."""
+    deadline: Deadline | None = None
+    """Which wait of the broker's own ended it; None = none did."""
 
     @property
     def has_content(self) -> bool:

@@ -8,7 +8,7 @@ from fakes.supervisor import ask, raw
 from fakes.upstream import response, upstream
 from functional.broker.live import LiveBroker, enrolled
 from stanchion.broker.attempts.leases import make_token
-from stanchion.broker.plane.model_socket import MAX_CONNECTIONS
+from stanchion.broker.plane.limits import Limits
 
 BODY = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max"}'
 UNAUTHORIZED = (
@@ -155,7 +155,7 @@ async def test_connections_of_one_attempt_are_bounded_and_others_are_not_touched
         enrolled(broker, provider.port) as other,
     ):
         path = str(run.directory / "model.sock")
-        held = [await asyncio.open_unix_connection(path) for _ in range(MAX_CONNECTIONS)]
+        held = [await asyncio.open_unix_connection(path) for _ in range(Limits().connections)]
         reader, writer = await asyncio.open_unix_connection(path)
         assert await reader.read() == b""
         assert (await ask(other.directory, BODY, lease=other.lease)).status == 200

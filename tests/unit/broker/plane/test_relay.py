@@ -9,7 +9,8 @@ import pytest
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.dialects.gemini import READER as GEMINI
 from stanchion.broker.plane.dialects.openai_chat import READER
-from stanchion.broker.plane.relay import MAX_HELD_BYTES, Flow, Limits, Relayed, RelayEnd, relay
+from stanchion.broker.plane.limits import Limits
+from stanchion.broker.plane.relay import MAX_HELD_BYTES, Flow, Relayed, RelayEnd, relay
 from stanchion.broker.plane.response_reader import Form, ResponseReader
 from stanchion.broker.plane.scrub import Scrubber
 from stanchion.broker.plane.upstream import Ending, Upstream
@@ -193,12 +194,25 @@ async def test_a_client_that_left_is_drained_for_the_usage_within_bounds() -> No
         stage.up.push(TEXT * 3)
 
     stage = Stage(LONG)
-    assert await stage.play(script) == Relayed(RelayEnd.CLIENT_GONE, b"")
+    assert await stage.play(script) == Relayed(RelayEnd.DRAIN, b"")
     assert stage.down.sent == b""
     assert stage.tap.size_bytes == len(TEXT) * 4
     silent = Stage(BRIEF)
     relayed = await silent.play(lambda stage: stage.down.callbacks["on_gone"]())
-    assert relayed.end is RelayEnd.CLIENT_GONE
+    assert relayed.end is RelayEnd.DRAIN
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_the_drain_ends_with_the_terminal_event(*, before: bool) -> None:
+    def script(stage: Stage) -> None:
+        if before:
+            stage.up.push(TEXT + DONE)
+        stage.down.callbacks["on_gone"]()
+        if not before:
+            stage.up.push(TEXT + DONE)
+
+    relayed = await Stage(LONG).play(script)
+    assert relayed == Relayed(RelayEnd.CLIENT_GONE, b"")
 
 
 async def test_a_slow_reader_pauses_the_provider() -> None:
@@ -210,6 +224,42 @@ async def test_a_slow_reader_pauses_the_provider() -> None:
     stage = Stage(LONG)
     assert (await stage.play(script)).end is RelayEnd.MALFORMED
     assert stage.up.log == ["pause", "resume", "close"]
+
+
+async def test_a_reader_that_takes_nothing_is_not_the_providers_silence() -> None:
+    stage = Stage(Limits(idle_s=600.0, reader_s=0.02))
+    relayed = await stage.play(lambda stage: stage.down.callbacks["on_pause"]())
+    assert relayed.end is RelayEnd.READER
+
+
+async def test_the_silence_begins_anew_when_the_reader_reads_on() -> None:
+    def script(stage: Stage) -> None:
+        stage.down.callbacks["on_pause"]()
+        stage.down.callbacks["on_resume"]()
+
+    stage = Stage(Limits(idle_s=0.02, reader_s=600.0))
+    assert (await stage.play(script)).end is RelayEnd.IDLE
+
+
+async def test_a_semantic_event_puts_the_silence_off_without_a_timer_of_its_own() -> None:
+    made: list[float] = []
+
+    def script(stage: Stage) -> None:
+        loop = asyncio.get_running_loop()
+        call_at = loop.call_at
+
+        def counted(when: float, *rest: Any, **named: Any) -> asyncio.TimerHandle:
+            made.append(when)
+            return call_at(when, *rest, **named)
+
+        loop.call_at = counted  # type: ignore[method-assign]
+        for _ in range(100):
+            stage.up.push(TEXT)
+        loop.call_at = call_at  # type: ignore[method-assign]
+        stage.up.end(Ending.CUT)
+
+    await Stage(LONG).play(script)
+    assert made == []
 
 
 async def test_a_revoked_lease_cuts_it_at_once() -> None:

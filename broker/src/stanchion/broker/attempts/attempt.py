@@ -14,6 +14,7 @@ from stanchion.broker.attempts.wire_notes import WireNotes
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane import exchange
 from stanchion.broker.plane.http_gate import Route
+from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.replies import constant_reply, models_reply
 from stanchion.broker.receipts.ledger import LedgerError
@@ -45,6 +46,8 @@ class Attempt(WireNotes):
     story: SandboxStory = field(default_factory=SandboxStory)
     closed: bool = False
     """No further receipt but those of the close."""
+    limits: Limits = field(default_factory=Limits)
+    """Waits and sizes of its requests."""
     connections: int = 0
     body_bytes: int = 0
     control_free: asyncio.Event = field(default_factory=asyncio.Event)

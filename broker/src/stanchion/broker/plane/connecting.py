@@ -9,7 +9,7 @@ import contextlib
 import errno
 import ipaddress
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from stanchion.broker.plane.pool import Pool
 from stanchion.broker.plane.tunnel import open_tunnel
@@ -19,14 +19,31 @@ CONNECT_S = 30.0
 
 
 class ConnectTimeoutError(TimeoutError):
-    """No connection within its deadline."""
+    """No connection within its deadline, or nobody waits for it any more."""
 
 
-async def connect(target: Target, *, connect_s: float = CONNECT_S) -> Upstream:
-    """Open one; OSError where that fails, ConnectTimeoutError among them."""
+async def connect(
+    target: Target, *, connect_s: float = CONNECT_S, until: Iterable[asyncio.Future[None]] = ()
+) -> Upstream:
+    """Open one; OSError where that fails, ConnectTimeoutError among them.
+
+    Whichever of the futures `until` is done ends the attempt at once.
+    """
+    loop = asyncio.get_running_loop()
+    futures = tuple(until)
     try:
-        async with asyncio.timeout(connect_s):
-            return await _connect(target)
+        async with asyncio.timeout(connect_s) as deadline:
+
+            def give_up(_: object) -> None:
+                deadline.reschedule(loop.time())
+
+            for future in futures:
+                future.add_done_callback(give_up)
+            try:
+                return await _connect(target)
+            finally:
+                for future in futures:
+                    future.remove_done_callback(give_up)
     except TimeoutError:
         raise ConnectTimeoutError(f"no connection within {connect_s:g} s") from None
 
@@ -70,13 +87,18 @@ def is_link_local(address: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def connected(target: Target, *, connect_s: float = CONNECT_S) -> AsyncIterator[Upstream]:
+async def connected(
+    target: Target, *, connect_s: float = CONNECT_S, until: Iterable[asyncio.Future[None]] = ()
+) -> AsyncIterator[Upstream]:
     """A connection for one exchange: an idle one of the account, else a new one.
 
     At the end of the block it goes back to the account if the exchange left it clean.
     """
     line = None if target.pool is None else target.pool.take()
-    upstream = await connect(target, connect_s=connect_s) if line is None else Upstream.over(line)
+    if line is None:
+        upstream = await connect(target, connect_s=connect_s, until=until)
+    else:
+        upstream = Upstream.over(line)
     try:
         yield upstream
     finally:

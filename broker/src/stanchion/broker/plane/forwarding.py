@@ -8,30 +8,40 @@ import asyncio
 import socket
 import ssl
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from stanchion.broker.clock import mono_ms, wall_ms
-from stanchion.broker.plane.connecting import connected
+from stanchion.broker.plane.collecting import collect, first_of
+from stanchion.broker.plane.connecting import ConnectTimeoutError, connected
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
+from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.masking import Masking
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.pacing.retry_after import asked_ms, capped
 from stanchion.broker.plane.path_model import path_to
-from stanchion.broker.plane.relay import Flow, Limits, Relayed, RelayEnd, relay
+from stanchion.broker.plane.relay import Flow, Relayed, RelayEnd, relay
 from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
 from stanchion.broker.plane.sending import Answer, Pacing, Sending, Sendings
 from stanchion.broker.plane.upstream import Ending, ResponseHead, Target, Upstream, request_head
-from stanchion.protocol.exchange import Answered, Asked, ErrorClass, ExchangeResult, Mismatch
+from stanchion.protocol.exchange import (
+    Answered,
+    Asked,
+    Deadline,
+    ErrorClass,
+    ExchangeResult,
+    Mismatch,
+)
 from stanchion.protocol.launch import LaunchSpec
 
-HEAD_WAIT_S = 300.0
-MAX_ERROR_BYTES = 64 * 1024
-ERROR_BODY_WAIT_S = 30.0
-
+_DEADLINES = {
+    RelayEnd.IDLE: Deadline.IDLE,
+    RelayEnd.READER: Deadline.READER,
+    RelayEnd.DRAIN: Deadline.DRAIN,
+}
 _HUNG_UP = "the provider closed the connection without an answer"
 _HUNG_UP_IDLE = (
     "the provider closed a connection that was kept open, without an answer: whether it had read "
@@ -44,6 +54,7 @@ class Desk(Pacing, Protocol):
     """What an exchange needs of its attempt."""
 
     flows: set[Flow]
+    limits: Limits
 
     @property
     def spec(self) -> LaunchSpec:
@@ -121,22 +132,30 @@ class Forwarding:
         """Once."""
         self._started_ms = mono_ms()
         self._first_byte_ms = self._request_id = self._certificate = None
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._down.watch(
+            on_gone=lambda: None if gone.done() else gone.set_result(None),
+            on_pause=_nothing,
+            on_resume=_nothing,
+        )
         try:
-            return await self._forward()
-        except (OSError, TimeoutError) as error:
-            answer = self._unreachable()
+            return await self._forward(gone)
+        except ConnectTimeoutError as error:
+            return self._not_connected(str(error), gone)
+        except OSError as error:
             hopeless = isinstance(error, ssl.SSLCertVerificationError) or (
                 isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
             )
-            return replace(answer, stands=hopeless or self._down.started)
+            return replace(self._unreachable(), stands=hopeless or self._down.started)
 
-    async def _forward(self) -> Answer:
-        target = self._desk.target
+    async def _forward(self, gone: "asyncio.Future[None]") -> Answer:
+        desk, body = self._desk, self._request.body
         path = path_to(UPSTREAM[self._request.route][1], self._request.model)
-        body = self._request.body
-        async with connected(target) as up:
-            up.send(request_head(target, path, self._request.forwarded, len(body)), body)
-            head = await self._await_head(up)
+        async with connected(
+            desk.target, connect_s=desk.limits.connect_s, until=(gone, desk.revoked)
+        ) as up:
+            up.send(request_head(desk.target, path, self._request.forwarded, len(body)), body)
+            head = await self._await_head(up, gone)
             if not isinstance(head, ResponseHead):
                 return head
             self._first_byte_ms = mono_ms() - self._started_ms
@@ -144,23 +163,20 @@ class Forwarding:
             self._certificate = up.certificate_sha256
             return await self._answer(up, head)
 
-    async def _await_head(self, up: Upstream) -> "ResponseHead | Answer":
-        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._down.watch(
-            on_gone=lambda: None if gone.done() else gone.set_result(None),
-            on_pause=up.pause,
-            on_resume=up.resume,
-        )
+    async def _await_head(
+        self, up: Upstream, gone: "asyncio.Future[None]"
+    ) -> "ResponseHead | Answer":
         # A model may think for as long as its harness listens; less would ask and pay again.
-        head_wait_s = max(HEAD_WAIT_S, self._desk.spec.waits.header_wait_s)
-        await _first_of(head_wait_s, up.head, self._desk.revoked, gone)
+        limits = self._desk.limits
+        head_wait_s = max(limits.first_byte_s, self._desk.spec.waits.header_wait_s)
+        await first_of(head_wait_s, up.head, self._desk.revoked, gone)
         if gone.done() and not up.head.done():
-            await _first_of(Limits().drain_s, up.head, self._desk.revoked)
+            await first_of(limits.drain_s, up.head, self._desk.revoked)
         if self._desk.revoked.done():
             revoked = Answered(result=ExchangeResult.REVOKED, ambiguous=up.silent)
             return Answer(revoked, self._down.abort)
         if not up.head.done():
-            return self._no_head(client_gone=gone.done())
+            return self._no_head(head_wait_s, client_gone=gone.done())
         head = up.head.result()
         if head is Ending.MALFORMED:
             return self._failed(
@@ -170,6 +186,18 @@ class Forwarding:
                 ErrorClass.UPSTREAM_PROTOCOL,
             )
         return self._hung_up(up) if isinstance(head, Ending) else head
+
+    def _not_connected(self, words: str, gone: "asyncio.Future[None]") -> Answer:
+        """In time; or nobody waits for it any more."""
+        why = "the request was not sent"
+        if self._desk.revoked.done():
+            revoked = Answered(result=ExchangeResult.REVOKED, usage_why=why)
+            return Answer(revoked, self._down.abort)
+        if gone.done():
+            left = Answered(result=ExchangeResult.CLIENT_GONE, usage_why=why)
+            return Answer(left, self._down.abort)
+        late = self._unreachable()
+        return _late(late, Deadline.CONNECT, words)
 
     def _hung_up(self, up: Upstream) -> Answer:
         """The connection ended before a head came.
@@ -192,15 +220,21 @@ class Forwarding:
             502, "upstream_unreachable", ExchangeResult.UPSTREAM_UNREACHABLE, ErrorClass.CONNECT
         )
 
-    def _no_head(self, *, client_gone: bool) -> Answer:
+    def _no_head(self, waited_s: float, *, client_gone: bool) -> Answer:
         if client_gone:
             why = "the client left before the provider began to answer"
-            answered = Answered(result=ExchangeResult.CLIENT_GONE, usage_why=why, ambiguous=True)
+            answered = Answered(
+                result=ExchangeResult.CLIENT_GONE,
+                usage_why=why,
+                ambiguous=True,
+                deadline=Deadline.DRAIN,
+            )
             return Answer(answered, self._down.abort)
         late = self._failed(
             504, "upstream_timeout", ExchangeResult.TRUNCATED, ErrorClass.UPSTREAM_PROTOCOL
         )
-        return replace(late, answered=msgspec.structs.replace(late.answered, ambiguous=True))
+        late = replace(late, answered=msgspec.structs.replace(late.answered, ambiguous=True))
+        return _late(late, Deadline.FIRST_BYTE, f"no answer began within {waited_s:g} s")
 
     async def _answer(self, up: Upstream, head: ResponseHead) -> Answer:
         encoding = (head.get("content-encoding") or "identity").strip().lower()
@@ -225,7 +259,7 @@ class Forwarding:
             up,
             self._down,
             reader,
-            limits=Limits(),
+            limits=self._desk.limits,
             on_alive=lambda: self._desk.note_alive(self._number),
             scrub=self.masking.new_body(),
         )
@@ -238,14 +272,15 @@ class Forwarding:
 
     def _relayed_answer(self, reader: ResponseReader, relayed: Relayed) -> Answer:
         whole = relayed.end in {RelayEnd.COMPLETE, RelayEnd.TERMINAL}
-        gone = relayed.end is RelayEnd.CLIENT_GONE
+        gone = relayed.end in {RelayEnd.CLIENT_GONE, RelayEnd.READER, RelayEnd.DRAIN}
         answered = self.masking.digested(reader.answered(complete=whole, client_gone=gone))
         if relayed.end is RelayEnd.REVOKED:
             revoked = msgspec.structs.replace(answered, result=ExchangeResult.REVOKED)
             return Answer(revoked, self._down.abort)
-        if relayed.end is RelayEnd.IDLE and answered.error_words is None:
-            words = "no semantic event for the idle limit"
-            answered = msgspec.structs.replace(answered, error_words=words)
+        deadline = _DEADLINES.get(relayed.end)
+        if deadline is not None:
+            words = answered.error_words or self._late_words(deadline)
+            answered = msgspec.structs.replace(answered, deadline=deadline, error_words=words)
 
         def deliver() -> None:
             self._down.write(relayed.held)
@@ -256,10 +291,25 @@ class Forwarding:
 
         return Answer(answered, deliver)
 
+    def _late_words(self, deadline: Deadline) -> str | None:
+        limits = self._desk.limits
+        words = {
+            Deadline.IDLE: f"no semantic event for {limits.idle_s:g} s",
+            Deadline.READER: f"the client took nothing of the answer for {limits.reader_s:g} s",
+        }
+        return words.get(deadline)
+
     async def _error_answer(
         self, up: Upstream, head: ResponseHead, reader: ResponseReader
     ) -> Answer:
-        body, whole = await _collect(up, self._desk.revoked)
+        limits = self._desk.limits
+        body, ending = await collect(
+            up,
+            max_bytes=limits.error_body_bytes,
+            wait_s=limits.error_body_s,
+            until=self._desk.revoked,
+        )
+        whole = ending is Ending.COMPLETE
         if self._desk.revoked.done():
             answered = Answered(result=ExchangeResult.REVOKED, status=head.status)
             return Answer(answered, self._down.abort)
@@ -270,6 +320,8 @@ class Forwarding:
         asked = asked_ms(head.headers, wall_ms=wall_ms())
         asked = reader.retry_after_ms if asked is None else asked
         if not whole:
+            late = Deadline.ERROR_BODY if ending is None else None
+            answered = msgspec.structs.replace(answered, deadline=late)
             reply = constant_reply("upstream_error_too_large")
             return Answer(answered, lambda: self._down.reply(502, reply), asked)
         headers, sent = capped(
@@ -310,25 +362,10 @@ class Forwarding:
         )
 
 
-async def _first_of(timeout_s: float, *futures: asyncio.Future[Any]) -> None:
-    await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+def _late(answer: Answer, deadline: Deadline, words: str) -> Answer:
+    answered = msgspec.structs.replace(answer.answered, deadline=deadline, error_words=words)
+    return replace(answer, answered=answered)
 
 
-async def _collect(up: Upstream, revoked: "asyncio.Future[None]") -> tuple[bytes, bool]:
-    """An error body of bounded size, and whether it is whole."""
-    done: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
-    body = bytearray()
-
-    def take(data: bytes) -> None:
-        body.extend(data)
-        if len(body) > MAX_ERROR_BYTES:
-            end(Ending.CUT)
-
-    def end(ending: Ending) -> None:
-        if not done.done():
-            done.set_result(ending)
-
-    up.take_body(take, end)
-    await _first_of(ERROR_BODY_WAIT_S, done, revoked)
-    whole = done.done() and done.result() is Ending.COMPLETE and len(body) <= MAX_ERROR_BYTES
-    return bytes(body[:MAX_ERROR_BYTES]), whole
+def _nothing() -> None:
+    """Nothing goes back yet that could be too much."""

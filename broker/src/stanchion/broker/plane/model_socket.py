@@ -22,12 +22,9 @@ from stanchion.broker.plane.http_gate import (
     Route,
     read_head,
 )
+from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.replies import constant_reply
 
-HEAD_DEADLINE_S = 10.0
-BODY_DEADLINE_S = 120.0
-MAX_CONNECTIONS = 256
-"""Open at a time per attempt: one attempt must not take the descriptors of the others."""
 MAX_BODIES_BYTES = 2 * MAX_BODY_BYTES
 """Held at a time per attempt, over all its connections: its memory is the broker's."""
 MAX_FRAMING_BYTES = 8 * 1024 * 1024
@@ -49,6 +46,7 @@ class ModelRequest:
 class Attended(Protocol):
     """The attempt that a socket belongs to: identity is the listener."""
 
+    limits: Limits
     connections: int
     """How many are open now."""
     body_bytes: int
@@ -75,6 +73,7 @@ class ModelConnection(asyncio.Protocol):
 
     def __init__(self, attempt: Attended, loop: asyncio.AbstractEventLoop) -> None:
         self._attempt = attempt
+        self._limits = attempt.limits
         self._loop = loop
         self._transport: asyncio.Transport | None = None
         self._head = bytearray()
@@ -83,6 +82,7 @@ class ModelConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._raw_bytes = 0
+        self._surplus_bytes = 0
         self._asked = False
         self._timer: asyncio.TimerHandle | None = None
         self._chunked = False
@@ -99,14 +99,15 @@ class ModelConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._attempt.connections += 1
-        if self._attempt.connections > MAX_CONNECTIONS:
+        if self._attempt.connections > self._limits.connections:
             self._attempt.denied("too_many_connections")
             self._close()
         else:
-            self._deadline(HEAD_DEADLINE_S)
+            self._deadline(self._limits.request_head_s, "request_head_too_slow")
 
     def data_received(self, data: bytes) -> None:
         if self._asked or self._finished:
+            self._ignore(data)
             return
         if self._accepted is not None:
             self._feed(data)
@@ -148,7 +149,7 @@ class ModelConnection(asyncio.Protocol):
             return
         self._accepted = accepted
         self._parser = httptools.HttpRequestParser(self)
-        self._deadline(BODY_DEADLINE_S)
+        self._deadline(self._limits.request_body_s, "request_body_too_slow")
         if accepted.expects_continue and self._transport is not None:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._feed(head + rest)
@@ -269,6 +270,16 @@ class ModelConnection(asyncio.Protocol):
         self._cancel_deadline()
         if self._transport is not None:
             self._transport.close()
+            if self._transport.get_write_buffer_size() > 0:
+                self._timer = self._loop.call_later(self._limits.flush_s, self._transport.abort)
+
+    def _ignore(self, data: bytes) -> None:
+        """Bytes behind a request are read so that its end is seen, and bounded."""
+        self._surplus_bytes += len(data)
+        if self._surplus_bytes > self._limits.surplus_bytes and self._transport is not None:
+            if not self._finished:
+                self._attempt.denied("bytes_behind_request")
+            self._transport.abort()
 
     def _leave(self) -> None:
         if not self.gone and not self._finished:
@@ -277,17 +288,17 @@ class ModelConnection(asyncio.Protocol):
             if not self._asked:
                 self._close()
 
-    def _deadline(self, delay_s: float) -> None:
+    def _deadline(self, delay_s: float, word: str) -> None:
         self._cancel_deadline()
-        self._timer = self._loop.call_later(delay_s, self._late)
+        self._timer = self._loop.call_later(delay_s, self._late, word)
 
     def _cancel_deadline(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _late(self) -> None:
-        self._attempt.denied("request_too_slow")
+    def _late(self, word: str) -> None:
+        self._attempt.denied(word)
         self._close()
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.upstream import Ending, Upstream
 
 MAX_HELD_BYTES = 64 * 1024
@@ -79,22 +80,12 @@ class RelayEnd(Enum):
     CUT = "cut"
     MALFORMED = "malformed"
     IDLE = "idle"
+    READER = "reader"
+    """The client took nothing for too long."""
     CLIENT_GONE = "client_gone"
+    DRAIN = "drain"
+    """It left, and the usage did not come in the time given."""
     REVOKED = "revoked"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long and how much a relay waits for."""
-
-    idle_s: float = 600.0
-    """Without a semantic event."""
-    linger_s: float = 0.5
-    """For the end of the body after its terminal event."""
-    drain_s: float = 5.0
-    """For the usage after the client left."""
-    drain_bytes: int = 1024 * 1024
-    alive_every_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +126,14 @@ class Flow:
         self._draining = False
         self._drained_bytes = 0
         self._result: asyncio.Future[Relayed] = self._loop.create_future()
-        self._timer = self._loop.call_later(limits.idle_s, self._stop, RelayEnd.IDLE)
+        self._wait = (limits.idle_s, RelayEnd.IDLE)
+        """For how long, and what its end is."""
+        self._due = self._loop.time() + limits.idle_s
+        self._timer = self._loop.call_at(self._due, self._late)
 
     async def run(self) -> Relayed:
         """Until the body ended, the client's drain ended, or a limit was reached."""
-        self._down.watch(
-            on_gone=self._client_gone, on_pause=self._up.pause, on_resume=self._up.resume
-        )
+        self._down.watch(on_gone=self._client_gone, on_pause=self._pause, on_resume=self._read_on)
         if self._down.gone:
             self._client_gone()
         self._up.take_body(self._received, self._ended)
@@ -159,6 +151,9 @@ class Flow:
     def revoke(self) -> None:
         """The lease ended: cut both sides."""
         self._stop(RelayEnd.REVOKED)
+        self._up.close()
+
+    # bytes
 
     def _received(self, data: bytes) -> None:
         if self._result.done():
@@ -203,40 +198,70 @@ class Flow:
         if data:
             self._down.write(data)
 
+    def _drain(self, data: bytes) -> None:
+        self._tap.saw(data)
+        self._drained_bytes += len(data)
+        if self._tap.terminal:
+            self._stop(RelayEnd.CLIENT_GONE)
+        elif self._drained_bytes > self._limits.drain_bytes:
+            self._stop(RelayEnd.DRAIN)
+
+    # waits
+
     def _semantic(self) -> None:
-        if not self._holding and not self._draining:
-            self._restart(self._limits.idle_s, RelayEnd.IDLE)
+        """No timer is touched for an event: the one that runs looks at the time when it is due."""
         now = self._loop.time()
+        if self._wait[1] is RelayEnd.IDLE:
+            self._due = now + self._wait[0]
         if now - self._alive_at >= self._limits.alive_every_s:
             self._alive_at = now
             self._on_alive()
+
+    def _expect(self, delay_s: float, end: RelayEnd) -> None:
+        """What is waited for now, in place of what was."""
+        self._wait = (delay_s, end)
+        self._due = self._loop.time() + delay_s
+        self._timer.cancel()
+        self._timer = self._loop.call_at(self._due, self._late)
+
+    def _late(self) -> None:
+        if self._loop.time() < self._due:
+            self._timer = self._loop.call_at(self._due, self._late)
+        else:
+            self._stop(self._wait[1])
 
     def _linger(self) -> None:
         if len(self._held) > MAX_HELD_BYTES:
             self._stop(RelayEnd.TERMINAL)
         else:
-            self._restart(self._limits.linger_s, RelayEnd.TERMINAL)
+            self._expect(self._limits.linger_s, RelayEnd.TERMINAL)
+
+    def _pause(self) -> None:
+        """While nobody reads on the one side, silence of the other means nothing."""
+        self._up.pause()
+        if self._wait[1] is RelayEnd.IDLE:
+            self._expect(self._limits.reader_s, RelayEnd.READER)
+
+    def _read_on(self) -> None:
+        self._up.resume()
+        if self._wait[1] is RelayEnd.READER:
+            self._expect(self._limits.idle_s, RelayEnd.IDLE)
+
+    # ends
 
     def _client_gone(self) -> None:
         if self._result.done() or self._draining:
             return
         self._draining = True
         self._held.clear()
-        self._up.resume()
-        self._restart(self._limits.drain_s, RelayEnd.CLIENT_GONE)
-
-    def _drain(self, data: bytes) -> None:
-        self._tap.saw(data)
-        self._drained_bytes += len(data)
-        if self._tap.terminal or self._drained_bytes > self._limits.drain_bytes:
+        if self._tap.terminal:
             self._stop(RelayEnd.CLIENT_GONE)
+            return
+        self._up.resume()
+        self._expect(self._limits.drain_s, RelayEnd.DRAIN)
 
     def _ended(self, ending: Ending) -> None:
         self._stop(RelayEnd.CLIENT_GONE if self._draining else _ENDS[ending])
-
-    def _restart(self, delay_s: float, end: RelayEnd) -> None:
-        self._timer.cancel()
-        self._timer = self._loop.call_later(delay_s, self._stop, end)
 
     def _stop(self, end: RelayEnd) -> None:
         rest = b"" if self._scrub is None or self._result.done() else self._scrub.close()

@@ -1,0 +1,35 @@
+"""Takes a body whole, up to a size and for a time, where it cannot be passed on as it comes."""
+
+import asyncio
+from typing import Any
+
+from stanchion.broker.plane.upstream import Ending, Upstream
+
+
+async def first_of(timeout_s: float, *futures: asyncio.Future[Any]) -> None:
+    """Wait for one of them, or for so long."""
+    await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def collect(
+    up: Upstream, *, max_bytes: int, wait_s: float, until: asyncio.Future[None]
+) -> tuple[bytes, Ending | None]:
+    """The body, cut at its bound, and how it ended; None = not in its time, or `until` came first.
+
+    A body beyond the bound counts as cut.
+    """
+    done: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+    body = bytearray()
+
+    def take(data: bytes) -> None:
+        body.extend(data)
+        if len(body) > max_bytes:
+            end(Ending.CUT)
+
+    def end(ending: Ending) -> None:
+        if not done.done():
+            done.set_result(ending)
+
+    up.take_body(take, end)
+    await first_of(wait_s, done, until)
+    return bytes(body[:max_bytes]), done.result() if done.done() else None
