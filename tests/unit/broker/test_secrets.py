@@ -24,14 +24,14 @@ def test_its_text_forms_are_redacted() -> None:
 
 def test_masking_keeps_the_length() -> None:
     secret = Secret(KEY)
-    scrubber = secret.scrubber()
-    assert scrubber is not None
-    assert scrubber.feed(f"a {KEY} b".encode()) == b"a " + b"*" * len(KEY) + b" b"
+    assert secret.mask_text(f"a {KEY.encode().hex()} b") == f"a {'*' * 2 * len(KEY)} b"
+    assert secret.spellings is not None
+    assert secret.spellings.masked(f"a {KEY} b".encode()) == b"a " + b"*" * len(KEY) + b" b"
     assert secret.mask_text(f"{KEY}{KEY}") == "*" * (2 * len(KEY))
 
 
 def test_a_very_short_key_is_not_looked_for() -> None:
-    assert Secret("abc").scrubber() is None
+    assert Secret("abc").spellings is None
     assert Secret("abc").mask_text("abcdef") == "abcdef"
 
 

@@ -12,36 +12,35 @@ from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Final
 
-from stanchion.broker.plane.scrub import Scrubber
+from stanchion.broker.plane.spellings import LEAST, Spellings
 from stanchion.protocol.credentials import EnvProof, proof_of
 from stanchion.protocol.refusal import refuse
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]{1,4096}\Z")
 MAX_FILE_BYTES: Final = 8192
-MIN_MASKED_LENGTH: Final = 8
-"""Shorter keys are not looked for in text: they would match ordinary words."""
 
 
 class Secret:
     """A key. Its text forms are redacted; pickling and comparing it are refused."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("_spellings", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
+        self._spellings = Spellings(value) if len(value) >= LEAST else None
 
     def reveal(self) -> str:
         """The key itself; for the head of an upstream request only."""
         return self._value
 
-    def mask_text(self, text: str) -> str:
-        """`text` with every plain occurrence of the key replaced by `*` of equal length."""
-        key = self._value
-        return text.replace(key, "*" * len(key)) if len(key) >= MIN_MASKED_LENGTH else text
+    @property
+    def spellings(self) -> Spellings | None:
+        """What it is looked for by; None = it is so short that it would match ordinary words."""
+        return self._spellings
 
-    def scrubber(self) -> Scrubber | None:
-        """What masks it in one body; None for a key that is too short to be looked for."""
-        return Scrubber(self._value) if len(self._value) >= MIN_MASKED_LENGTH else None
+    def mask_text(self, text: str) -> str:
+        """`text` with every occurrence of the key, however spelled, as `*` of equal length."""
+        return text if self._spellings is None else self._spellings.masked_text(text)
 
     def proven_by(self, proof: EnvProof) -> bool:
         """Whether the caller holds this very key."""

@@ -1,3 +1,4 @@
+import base64
 import hashlib
 
 from stanchion.broker.plane.masking import Masking
@@ -20,6 +21,15 @@ def test_words_and_headers_lose_the_key_and_it_is_remembered() -> None:
     assert masking.headers([("x-a", "b"), ("x-c", f"r-{KEY}")]) == [
         ("x-a", "b"),
         ("x-c", f"r-{STARS}"),
+    ]
+    assert masking.hit
+
+
+def test_a_header_loses_it_in_its_name_and_in_any_spelling() -> None:
+    masking = Masking(Secret(KEY))
+    encoded = base64.b64encode(KEY.encode()).decode()
+    assert masking.headers([(f"x-ratelimit-{KEY.lower()}", f"v {encoded}")]) == [
+        (f"x-ratelimit-{STARS}", f"v {'*' * (len(encoded) - 1)}=")
     ]
     assert masking.hit
 
@@ -51,10 +61,28 @@ def test_the_next_sending_begins_with_a_clean_body_but_the_key_stays_remembered(
     assert masking.hit
 
 
+def test_a_body_that_comes_in_pieces_has_two_digests() -> None:
+    masking = Masking(Secret(KEY))
+    body, out = f"bad {KEY}!".encode(), b""
+    scrub = masking.new_body(lambda: hashlib.sha256(out), events=False)
+    assert scrub is not None
+    for piece in (body[:9], body[9:]):
+        out += scrub.feed(piece)
+    out += scrub.close()
+    assert out == f"bad {STARS}!".encode()
+    end = masking.digested(answered(out))
+    assert (end.body_sha256, end.sent_sha256) == (
+        hashlib.sha256(body).hexdigest(),
+        hashlib.sha256(out).hexdigest(),
+    )
+    assert masking.hit
+
+
 def test_without_a_key_and_with_one_that_is_too_short_nothing_is_looked_for() -> None:
     for key in (None, Secret("abc")):
         masking = Masking(key)
-        assert masking.new_body() is None
+        assert masking.new_body(hashlib.sha256, events=True) is None
+        assert masking.headers([(KEY, KEY)]) == [(KEY, KEY)]
         assert masking.whole(b"abc abc") == b"abc abc"
         assert masking.text("abc") == "abc"
         assert not masking.hit

@@ -13,6 +13,7 @@ from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.relay import MAX_HELD_BYTES, Flow, Relayed, RelayEnd, relay
 from stanchion.broker.plane.response_reader import Form, ResponseReader
 from stanchion.broker.plane.scrub import Scrubber
+from stanchion.broker.plane.spellings import Spellings
 from stanchion.broker.plane.upstream import Ending, Upstream
 
 TEXT = b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
@@ -62,7 +63,7 @@ class Stage:
         self,
         limits: Limits,
         form: Form = Form.EVENTS,
-        scrub: Scrubber | None = None,
+        key: Spellings | None = None,
         reader: DialectReader = READER,
     ) -> None:
         self.up, self.down, self.alive = Up(), Down(), 0
@@ -73,7 +74,9 @@ class Stage:
             self.tap,
             limits=limits,
             on_alive=self.live,
-            scrub=scrub,
+            scrub=None
+            if key is None
+            else Scrubber(key, self.tap.digest, events=form is Form.EVENTS),
         )
 
     def live(self) -> None:
@@ -274,6 +277,7 @@ async def test_a_revoked_lease_cuts_it_at_once() -> None:
 
 
 KEY = b"sk-CANARY-0123456789"
+SPELLED = Spellings(KEY.decode())
 STARS = b"*" * len(KEY)
 ECHO = b'data: {"choices":[{"delta":{"content":"the key %b"}}]}\n\n' % KEY
 
@@ -287,7 +291,7 @@ async def test_a_key_in_a_stream_is_masked_wherever_it_is_cut(cut: int) -> None:
         stage.up.push(ECHO[cut:] + DONE)
         stage.up.end(Ending.COMPLETE)
 
-    stage = Stage(LONG, scrub=Scrubber(KEY.decode()))
+    stage = Stage(LONG, key=SPELLED)
     relayed = await stage.play(script)
     assert relayed.end is RelayEnd.COMPLETE
     assert stage.down.sent + relayed.held == TEXT + ECHO.replace(KEY, STARS) + DONE
@@ -304,7 +308,7 @@ async def test_with_a_key_to_look_for_clean_bytes_still_leave_in_their_callback(
         assert stage.down.sent == TEXT + b"data: sk-Cx"
         stage.up.end(Ending.CUT)
 
-    assert (await Stage(LONG, scrub=Scrubber(KEY.decode())).play(script)).end is RelayEnd.CUT
+    assert (await Stage(LONG, key=SPELLED).play(script)).end is RelayEnd.CUT
 
 
 @pytest.mark.parametrize("form", [Form.EVENTS, Form.JSON])
@@ -313,7 +317,7 @@ async def test_an_end_that_only_began_like_the_key_is_handed_on_at_the_end(form:
         stage.up.push(b"the end is sk-CAN")
         stage.up.end(Ending.COMPLETE)
 
-    stage = Stage(LONG, form, scrub=Scrubber(KEY.decode()))
+    stage = Stage(LONG, form, key=SPELLED)
     relayed = await stage.play(script)
     assert stage.down.sent + relayed.held == b"the end is sk-CAN"
     assert stage.tap.size_bytes == len(b"the end is sk-CAN")
@@ -325,7 +329,7 @@ async def test_a_client_that_left_is_drained_through_the_mask_too() -> None:
         stage.up.push(ECHO[:50])
         stage.up.end(Ending.CUT)
 
-    stage = Stage(LONG, scrub=Scrubber(KEY.decode()))
+    stage = Stage(LONG, key=SPELLED)
     assert (await stage.play(script)).end is RelayEnd.CLIENT_GONE
     assert stage.down.sent == b""
     assert stage.tap.size_bytes == 50

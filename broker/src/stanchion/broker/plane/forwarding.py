@@ -261,7 +261,7 @@ class Forwarding:
             reader,
             limits=self._desk.limits,
             on_alive=lambda: self._desk.note_alive(self._number),
-            scrub=self.masking.new_body(),
+            scrub=self.masking.new_body(reader.digest, events=form is Form.EVENTS),
         )
         self._desk.flows.add(flow)
         try:

@@ -4,9 +4,12 @@ It decides nothing else about a header, a word or a body, and remembers whether 
 all. It must never show which of them it was.
 """
 
+import hashlib
+from collections.abc import Callable
+
 import msgspec
 
-from stanchion.broker.plane.scrub import Scrubber
+from stanchion.broker.plane.scrub import Digest, Scrubber
 from stanchion.broker.secrets import Secret
 from stanchion.protocol.exchange import Answered
 
@@ -15,9 +18,10 @@ class Masking:
     """Of one exchange; over all its sendings."""
 
     def __init__(self, key: Secret | None) -> None:
-        self._key = key
+        self._spellings = None if key is None else key.spellings
         self._hit = False
         self._body: Scrubber | None = None
+        self._received_sha256: str | None = None
 
     @property
     def hit(self) -> bool:
@@ -26,29 +30,45 @@ class Masking:
 
     def text(self, text: str) -> str:
         """A word or a sentence without the key."""
-        masked = text if self._key is None else self._key.mask_text(text)
+        masked = text if self._spellings is None else self._spellings.masked_text(text)
         self._hit = self._hit or masked != text
         return masked
 
     def headers(self, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Response headers without it."""
-        return [(name, self.text(value)) for name, value in headers]
+        """Response headers without it, in names as in values."""
+        return [(self._name(name), self.text(value)) for name, value in headers]
 
-    def new_body(self) -> Scrubber | None:
-        """What masks the body that comes now; None = there is nothing to look for."""
-        self._hit = self.hit
-        self._body = None if self._key is None else self._key.scrubber()
+    def _name(self, name: str) -> str:
+        if self._spellings is None:
+            return name
+        masked = self._spellings.masked_name(name.encode("latin-1")).decode("latin-1")
+        self._hit = self._hit or masked != name
+        return masked
+
+    def new_body(self, passed: Callable[[], Digest], *, events: bool) -> Scrubber | None:
+        """What masks the body that comes now; None = there is nothing to look for.
+
+        `passed` gives a copy of the hash of what has left; `events` = it is an event stream.
+        """
+        self._hit, self._received_sha256 = self.hit, None
+        self._body = (
+            None if self._spellings is None else Scrubber(self._spellings, passed, events=events)
+        )
         return self._body
 
     def whole(self, body: bytes) -> bytes:
         """A whole body without the key."""
-        scrub = self.new_body()
-        return body if scrub is None else scrub.feed(body) + scrub.close()
+        self._hit, self._received_sha256, self._body = self.hit, None, None
+        masked = body if self._spellings is None else self._spellings.masked(body)
+        if masked is not body:
+            self._hit, self._received_sha256 = True, hashlib.sha256(body).hexdigest()
+        return masked
 
     def digested(self, answered: Answered) -> Answered:
         """With the digest of the last body as it came, and that of what was handed on."""
-        if self._body is None or not self._body.hit:
+        received = self._received_sha256 if self._body is None else self._body.received_sha256
+        if received is None:
             return answered
         return msgspec.structs.replace(
-            answered, body_sha256=self._body.received_sha256, sent_sha256=answered.body_sha256
+            answered, body_sha256=received, sent_sha256=answered.body_sha256
         )

@@ -85,6 +85,10 @@ class ResponseReader:
         elif self._blind is None:
             self._events(data)
 
+    def digest(self) -> "hashlib._Hash":
+        """A copy of the hash of all that was seen."""
+        return self._sha256.copy()
+
     @property
     def terminal(self) -> bool:
         """Whether the terminal event or an error came in a stream."""

@@ -1,59 +1,116 @@
-"""Masks a secret in a stream of bytes, whatever way it was cut, without IO.
+"""Masks a key in a stream of bytes, whatever way it was cut, without IO.
 
-Each occurrence becomes asterisks of equal length, so that lengths and framing stay true. Held back
-is only an end that may be the beginning of the secret; everything else leaves at once. It must
-never let a whole secret through, and never change another byte.
+Each spelling of it becomes asterisks of equal length, so that lengths and framing stay true. Held
+back is only an end that is a proper beginning of a spelling; everything else leaves at once. It
+must never let a whole key through, and never change another byte.
 """
 
-import hashlib
-import json
+from collections.abc import Callable
+from typing import Protocol
+
+from stanchion.broker.plane.delta_scrub import DeltaScrub
+from stanchion.broker.plane.key_families import Gate
+from stanchion.broker.plane.spellings import FRAGMENT, Spellings
+
+
+class Digest(Protocol):
+    """A hash under way."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take more bytes."""
+
+    def hexdigest(self) -> str:
+        """Of all bytes so far."""
+
+
+class _Guard:
+    """A gate with the letter that is looked for first: one search for a byte is the cheapest."""
+
+    __slots__ = ("_place", "_turns", "letter", "probe")
+
+    def __init__(self, gate: Gate) -> None:
+        self.probe = gate.probe
+        self._turns = gate.letters
+        self._place = 0
+        self.letter = gate.letters[0]
+
+    def turn(self) -> None:
+        """The letter is in other bytes of this stream too, maybe in all its events: try another."""
+        self._place = (self._place + 1) % len(self._turns)
+        self.letter = self._turns[self._place]
 
 
 class Scrubber:
-    """Bytes in, the same bytes without the secret out. One for each body."""
+    """Bytes in, the same bytes without the key out. One for each body."""
 
-    def __init__(self, secret: str) -> None:
-        escaped = json.dumps(secret)[1:-1]
-        spellings = {secret, escaped, escaped.replace("/", "\\/")}
-        self._secrets = tuple(sorted((text.encode() for text in spellings), key=len, reverse=True))
-        self._letters = frozenset(b"".join(self._secrets))
+    def __init__(
+        self, spellings: Spellings, passed: Callable[[], Digest], *, events: bool = False
+    ) -> None:
+        """`passed` gives a copy of the hash of all that left so far.
+
+        Whoever reads the body hashes it anyway; another hash is kept only once the two differ.
+        `events` = it is an event stream, in whose deltas the key may be spread.
+        """
+        self._spellings = spellings
+        self._passed = passed
+        self._guards = [_Guard(gate) for gate in spellings.gates]
+        self._last_bytes = spellings.last_bytes
         self._tail = b""
-        self._sha256 = hashlib.sha256()
-        self.hit = False
-        """Whether the secret came."""
+        self._deltas = DeltaScrub(spellings, self._found) if events else None
+        self._received: Digest | None = None
 
     @property
-    def received_sha256(self) -> str:
-        """Of everything that was fed, as it came."""
-        return self._sha256.hexdigest()
+    def hit(self) -> bool:
+        """Whether the key came."""
+        return self._received is not None
+
+    @property
+    def received_sha256(self) -> str | None:
+        """Of everything that was fed, as it came; None = it is that of what left."""
+        return None if self._received is None else self._received.hexdigest()
 
     def feed(self, data: bytes) -> bytes:
         """What may leave now."""
-        self._sha256.update(data)
+        if self._received is not None:
+            self._received.update(data)
         window = self._tail + data if self._tail else data
-        for secret in self._secrets:
-            if secret in window:
-                self.hit = True
-                window = window.replace(secret, b"*" * len(secret))
-        if not window or window[-1] not in self._letters:  # an event's line end is in no key
+        for guard in self._guards:
+            if guard.letter in window:
+                if guard.probe in window:
+                    window = self._masked(window)
+                    break
+                guard.turn()
+        if self._tail:
             self._tail = b""
-            return window
-        start = min(_start(window, secret) for secret in self._secrets)
-        self._tail = window[start:]
-        return window[:start]
+        if window and window[-1] in self._last_bytes:  # a line's end is in no key
+            place = self._spellings.begun_at(window)
+            self._tail, window = window[place:], window[:place]
+        return window if self._deltas is None else self._deltas.feed(window)
 
     def close(self) -> bytes:
-        """What was held back: it did not become the secret."""
+        """What was held back: it did not become the key, and a large part of one it never shows."""
         rest, self._tail = self._tail, b""
-        return rest
+        if len(rest) >= FRAGMENT:
+            self._found(self._held, rest)
+            rest = b"*" * len(rest)
+        if self._deltas is None:
+            return rest
+        return self._deltas.feed(rest) + self._deltas.close()
 
+    def _masked(self, window: bytes) -> bytes:
+        masked = self._spellings.masked(window)
+        if masked is not window:
+            self._tail = b""
+            self._found(self._held, window)
+        return masked
 
-def _start(window: bytes, secret: bytes) -> int:
-    """Where the longest end begins that is a proper beginning of the secret."""
-    first = secret[:1]
-    place = window.find(first, max(0, len(window) - len(secret) + 1))
-    while place >= 0:
-        if secret.startswith(window[place:]):
-            return place
-        place = window.find(first, place + 1)
-    return len(window)
+    @property
+    def _held(self) -> bytes:
+        return b"" if self._deltas is None else self._deltas.held
+
+    def _found(self, *unsent: bytes) -> None:
+        """Before a byte is changed: what came and has not left, but for the tail."""
+        if self._received is None:
+            self._received = self._passed()
+            for data in (*unsent, self._tail):
+                self._received.update(data)

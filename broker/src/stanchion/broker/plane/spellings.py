@@ -1,0 +1,121 @@
+"""Finds and masks all spellings of one key in bytes and in text. Pure.
+
+It decides where an end of the bytes may be the beginning of a spelling, and what is cheap to look
+for first. It must never show the key, nor change a byte that is not of it.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from stanchion.broker.plane.key_families import Family, Gate, families, gate
+
+LEAST: Final = 8
+"""Characters of a key by which it is told from other text; shorter keys are not looked for."""
+FRAGMENT: Final = 12
+"""A beginning of the key this long is masked as well, where a body ends within it."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sign:
+    """A letter without which a plain key does not pass, and how it stands there."""
+
+    letter: int
+    pattern: re.Pattern[bytes]
+
+
+@dataclass(frozen=True, repr=False)
+class Spellings:
+    """All families of one key, which has printable ASCII characters only."""
+
+    key: str
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """In the order in which they are masked."""
+        return tuple(families(self.key))
+
+    @cached_property
+    def texts(self) -> tuple[Family, ...]:
+        """Those that a character at a time may be of: plain and escaped text."""
+        return tuple(family for family in self.families if family.is_text)
+
+    @cached_property
+    def gates(self) -> tuple[Gate, ...]:
+        """Of all families."""
+        return tuple(gate for family in self.families for gate in family.gates)
+
+    @cached_property
+    def last_bytes(self) -> frozenset[int]:
+        """A byte beside these never is the last of a spelling that is under way."""
+        return frozenset(b"".join(family.alphabet for family in self.families))
+
+    @cached_property
+    def _begun(self) -> re.Pattern[bytes]:
+        return re.compile("|".join(family.beginning for family in self.families).encode())
+
+    @cached_property
+    def _alphabet(self) -> bytes:
+        return bytes(sorted(self.last_bytes))
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(family.longest for family in self.families)
+
+    @cached_property
+    def starts(self) -> tuple[bytes, ...]:
+        """The plain beginnings that are shorter than LEAST, and that of LEAST characters."""
+        return tuple(self.key[:end].encode() for end in range(1, LEAST + 1))
+
+    @cached_property
+    def signs(self) -> tuple[Sign, ...]:
+        """Of the first LEAST characters: the letters by which one can tell that they pass."""
+        letters = gate(self.key[1:LEAST].encode()).letters.decode()
+        return tuple(_sign(letter, self.key) for letter in letters)
+
+    def masked(self, data: bytes) -> bytes:
+        """The same bytes with an asterisk for each byte of the key; the same object without any."""
+        for family in self.families:
+            if family.occurs(data):
+                data = _struck(family.pattern, data)
+        return data
+
+    def masked_text(self, text: str) -> str:
+        """The same for text."""
+        data = text.encode("utf-8", "surrogatepass")
+        masked = self.masked(data)
+        return text if masked is data else masked.decode("utf-8", "surrogatepass")
+
+    def masked_name(self, name: bytes) -> bytes:
+        """A header's name, which may have lost the case of its letters."""
+        lower = name.lower()
+        for family in self.families:
+            if any(gate.probe.lower() in lower for gate in family.gates):
+                name = _struck(family.in_any_case, name)
+        return name
+
+    def begun_at(self, data: bytes) -> int:
+        """Where the longest end begins that is a proper beginning of a spelling. None is whole."""
+        bounded = max(len(data.rstrip(self._alphabet)), len(data) - self._longest)
+        match = self._begun.search(data, bounded)
+        return len(data) if match is None else match.start()
+
+
+def _struck(pattern: re.Pattern[bytes], data: bytes) -> bytes:
+    masked, hits = pattern.subn(lambda match: b"*" * len(match[0]), data)
+    return masked if hits else data
+
+
+def _sign(letter: str, key: str) -> Sign:
+    """It stands beside its neighbours, or at the edge of a string or of the bytes."""
+    sign = re.escape(letter)
+    patterns = []
+    for place, other in enumerate(key[:LEAST]):
+        if other == letter:
+            edges = [rf"\A{quote}{sign}" for quote in ("", '"', ' "')]
+            edges += [f':"{sign}', f': "{sign}', re.escape(key[place - 1]) + sign]
+            before = f"(?:{'|'.join(f'(?<={edge})' for edge in edges)})" if place else ""
+            after = f'(?:\\Z|"(?! ?:)|{re.escape(key[place + 1])})' if key[place + 1 :] else ""
+            patterns.append(before + after)
+    return Sign(ord(letter), re.compile(f"{sign}(?:{'|'.join(patterns)})".encode()))
