@@ -9,6 +9,7 @@ import pytest
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.dialects.gemini import READER as GEMINI
 from stanchion.broker.plane.dialects.openai_chat import READER
+from stanchion.broker.plane.dialects.openai_responses import READER as RESPONSES
 from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.relay import MAX_HELD_BYTES, Flow, Relayed, RelayEnd, relay
 from stanchion.broker.plane.response_reader import Form, ResponseReader
@@ -188,6 +189,29 @@ async def test_an_event_that_may_be_terminal_is_let_go_when_it_is_too_long() -> 
         stage.up.end(Ending.CUT)
 
     assert (await Stage(LONG).play(script)).held == b""
+
+
+async def test_the_end_of_a_terminal_event_waits_however_long_the_event_is() -> None:
+    """A last event of OpenAI's responses repeats tools, instructions and all of the output."""
+    long = b'data: {"type":"response.completed","response":{"instructions":"' + b"x" * (
+        3 * MAX_HELD_BYTES
+    )
+    end = b'","status":"completed"}}\n\n'
+
+    def script(stage: Stage) -> None:
+        for place in range(0, len(long), 16 * 1024):
+            stage.up.push(long[place : place + 16 * 1024])
+        assert len(stage.down.sent) > MAX_HELD_BYTES
+        assert long.startswith(stage.down.sent)
+        stage.up.push(end[:-1])
+        stage.up.push(end[-1:])
+        assert long.startswith(stage.down.sent)
+        stage.up.end(Ending.COMPLETE)
+
+    stage = Stage(LONG, reader=RESPONSES)
+    relayed = await stage.play(script)
+    assert stage.down.sent + relayed.held == long + end
+    assert relayed.held.endswith(end)
 
 
 async def test_a_client_that_left_is_drained_for_the_usage_within_bounds() -> None:

@@ -190,9 +190,10 @@ class Flow:
         if self._tap.terminal:
             self._linger()
         elif not self._tap.undecided or len(self._held) > MAX_HELD_BYTES:
+            # Of an event that is too long its beginning may go: without its end it is none.
             self._pass(bytes(self._held))
             self._held.clear()
-            self._holding = False
+            self._holding = self._tap.undecided
 
     def _pass(self, data: bytes) -> None:
         if data:
