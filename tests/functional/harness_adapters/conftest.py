@@ -1,7 +1,6 @@
 """The real OpenCode and the rehearsal provider, as processes of their own."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,25 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from stanchion.harness_adapters.opencode import BINARY
-from stanchion.harness_adapters.opencode.config import VERSION
+from stanchion.images.harness_store import HarnessPackage
 
 
 @pytest.fixture(scope="session")
-def opencode_package() -> Path:
-    """Its unpacked package: from $STANCHION_TEST_OPENCODE, else from the harness store."""
-    given = os.environ.get("STANCHION_TEST_OPENCODE")
-    if given is not None:
-        assert (Path(given) / BINARY).is_file(), f"$STANCHION_TEST_OPENCODE has no {BINARY}"
-        return Path(given)
-    from stanchion.images.harness_store import ensure_harness, has_harness
-
-    state = Path(os.environ.get("STANCHION_STATE") or Path.home() / ".local/state/stanchion")
-    if os.environ.get("STANCHION_OFFLINE") and not has_harness(
-        state / "cache", "opencode", VERSION
-    ):
-        pytest.skip(f"NOT TESTED: OpenCode {VERSION} is not here and this machine is offline")
-    return ensure_harness(state / "cache", "opencode", VERSION).path
+def opencode_package(opencode: HarnessPackage) -> Path:
+    """Its unpacked package in the harness store."""
+    return opencode.path
 
 
 @dataclass(frozen=True, slots=True)
