@@ -18,6 +18,7 @@ from stanchion.protocol.control import Enrolled
 from stanchion.protocol.exchange import ErrorClass, ExchangeResult
 from stanchion.protocol.launch import ModelRef, Policy
 from stanchion.protocol.receipt import ExchangeEnd, Mismatched, RunOpen
+from stanchion.protocol.refusal import RefusedError
 
 KEY = "sk-CANARY-of-the-account"
 OK = response(200, b'{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}')
@@ -116,3 +117,24 @@ async def test_a_provider_that_is_not_trusted_never_sees_the_key(root: Path) -> 
             assert end.answered.error_class is ErrorClass.CONNECT
             assert provider.received == []
             await supervisor.close()
+
+
+async def test_a_key_that_is_not_there_stops_its_account_and_no_other(root: Path) -> None:
+    """Also: it is looked for again at each launch, so that the broker may run before it is set."""
+    config = configure(root, "http://127.0.0.1:9/v1")
+    (root / "key").unlink()
+    with live_broker(root, "--config", config) as broker:
+        async with broker.client() as client:
+            missing = (await client.profile("evals")).unready["lab"]
+            assert missing.id == "credential_missing"
+            assert missing.next == "stanchion key set evals/lab"
+            await client.open_run(order(9, run="7f3a90c41b23"))
+            with pytest.raises(RefusedError, match="the key file can be opened"):
+                await attempt(broker)
+            (root / "key").write_text(KEY)
+            (root / "key").chmod(0o644)
+            assert (await client.profile("evals")).unready["lab"].id == "credential_exposed"
+            (root / "key").chmod(0o600)
+            assert (await client.profile("evals")).unready == {}
+        _, supervisor = await attempt(broker)
+        await supervisor.close()

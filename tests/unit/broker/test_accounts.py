@@ -86,9 +86,19 @@ def test_the_rehearsal_account_has_no_key_where_nobody_plays() -> None:
     assert target.key is None
 
 
-def test_a_missing_key_is_an_error_at_the_start() -> None:
-    with pytest.raises(RefusedError, match="A_KEY"):
-        accounts({})
+def test_a_missing_key_is_an_error_of_the_launches_under_its_account() -> None:
+    found = accounts({name: KEY for name in NAMES if name != "A_KEY"})
+    unready = found.unready("evals")
+    assert {refusal.value for refusal in unready.values()} == {"env:A_KEY"}
+    assert all(refusal.next is None for refusal in unready.values()), "no command sets a variable"
+    for account in unready:
+        launch = msgspec.structs.replace(
+            order(),
+            spec=spec(profile="evals", model=ModelRef(account=account, id="m")),
+            rehearsal=None,
+        )
+        with pytest.raises(RefusedError, match="A_KEY"):
+            found.resolve(launch, CONFIG.profiles["evals"].accounts[account])
 
 
 @pytest.mark.parametrize(("name", "path"), [("c", ""), ("d", ""), ("e", "/gateway")])

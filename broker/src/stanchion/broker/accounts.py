@@ -1,8 +1,9 @@
 """The accounts of all profiles: their keys, their turns, and which of them are tripped.
 
-One account per launch and never another in its place. A missing key is an error at start; a key
-file that changed is read again for the next launch, which also mends a tripped account. The
-rehearsal account takes port and key from the launch.
+One account per launch and never another in its place. A key that is not there, or that others
+could read, is an error of the launches under its account and of no other; a key file that changed
+is read again for the next launch, which also mends a tripped account. The rehearsal account takes
+port and key from the launch.
 """
 
 import os
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import msgspec
 
 from stanchion.broker.config import REHEARSAL, Account, Config, split_base_url
 from stanchion.broker.egress import Egress, version_of
@@ -21,7 +24,10 @@ from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.credentials import EnvProof
 from stanchion.protocol.launch import AccountRef
-from stanchion.protocol.refusal import RefusedError
+from stanchion.protocol.refusal import Refusal, RefusedError
+
+KEY_PROBLEMS = frozenset({"credential_missing", "credential_exposed", "credential_malformed"})
+"""What is wrong with a key, not with the configuration."""
 
 _Mark = tuple[int, int, int] | None
 """Which file a key was read from: inode, change time, size; None = no file."""
@@ -34,6 +40,8 @@ class _Standing:
     key: Secret | None
     mark: _Mark
     turns: Turns
+    missing: Refusal | None = None
+    """Why its key cannot be used; None = it can."""
 
 
 class Accounts:
@@ -47,22 +55,19 @@ class Accounts:
         environ: MutableMapping[str, str],
         fingerprint: Callable[[str], str],
     ) -> None:
+        self._config = config
         self._fingerprint = fingerprint
         self._folder = folder
         self._environ = environ
         self._egress = Egress.of(config.broker, folder=folder)
         self._standings = {
-            (name, account): _Standing(
-                key=self._load(name, account, table),
-                mark=self._mark(table),
-                turns=Turns(table.max_in_flight),
-            )
+            (name, account): self._read(name, account, table)
             for name, profile in config.profiles.items()
             for account, table in profile.accounts.items()
             if name != REHEARSAL
         }
         self._from_env = {
-            table.credential.removeprefix("env:"): self._standings[name, account]
+            table.credential.removeprefix("env:"): (name, account)
             for name, profile in config.profiles.items()
             for account, table in profile.accounts.items()
             if table.credential.startswith("env:")
@@ -80,7 +85,7 @@ class Accounts:
 
     def differing(self, proofs: Iterable[EnvProof]) -> tuple[str, ...]:
         """Variables in which a caller has another key than this broker was started with."""
-        held = {name: standing.key for name, standing in self._from_env.items()}
+        held = {name: self._standings[place].key for name, place in self._from_env.items()}
         return tuple(
             proof.name
             for proof in proofs
@@ -104,13 +109,36 @@ class Accounts:
         for pool in self._pools.values():
             pool.close()
 
-    def _load(self, profile: str, account: str, table: Account) -> Secret | None:
-        return load_secret(
-            table.credential,
-            field=f"profiles.{profile}.accounts.{account}.credential",
-            folder=self._folder,
-            environ=self._environ,
-        )
+    def unready(self, profile: str) -> dict[str, Refusal]:
+        """Accounts of a profile without a key that can be used, and why."""
+        names = [account for name, account in self._standings if name == profile]
+        tables = self._config.profiles[profile].accounts if names else {}
+        now = {account: self._current(profile, account, tables[account]) for account in names}
+        return {
+            account: standing.missing
+            for account, standing in now.items()
+            if standing.missing is not None
+        }
+
+    def _read(self, profile: str, account: str, table: Account) -> _Standing:
+        """With the key as it is now. A credential that names no place is refused at once."""
+        mark, turns = self._mark(table), Turns(table.max_in_flight)
+        try:
+            key = load_secret(
+                table.credential,
+                field=f"profiles.{profile}.accounts.{account}.credential",
+                folder=self._folder,
+                environ=self._environ,
+            )
+        except RefusedError as error:
+            if error.refusal.id not in KEY_PROBLEMS:
+                raise
+            mending = None
+            if table.credential.startswith("file:"):
+                mending = f"stanchion key set {profile}/{account}"
+            missing = msgspec.structs.replace(error.refusal, next=mending)
+            return _Standing(None, mark, turns, missing)
+        return _Standing(key, mark, turns)
 
     def _mark(self, table: Account) -> _Mark:
         kind, _, place = table.credential.partition(":")
@@ -123,17 +151,22 @@ class Accounts:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
     def _standing(self, profile: str, account: str, table: Account) -> _Standing:
+        """Of an account with a key; RefusedError = it has none."""
+        standing = self._current(profile, account, table)
+        if standing.missing is not None:
+            raise RefusedError(standing.missing)
+        return standing
+
+    def _current(self, profile: str, account: str, table: Account) -> _Standing:
         """Of a configured account, with its key as it is now.
 
         A key file that was written anew starts a new queue; what is open stays in the old one, so
         that an answer to the old key never trips the new one.
         """
         standing = self._standings[profile, account]
-        mark = self._mark(table)
-        if mark != standing.mark:
-            standing.key = self._load(profile, account, table)
-            standing.mark = mark
-            standing.turns = Turns(table.max_in_flight)
+        if self._mark(table) != standing.mark or standing.missing is not None:
+            standing = self._read(profile, account, table)
+            self._standings[profile, account] = standing
         return standing
 
     def _rehearsal_turns(self, port: int, fingerprint: str, table: Account) -> Turns:

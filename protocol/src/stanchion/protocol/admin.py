@@ -149,6 +149,8 @@ class ProfileView(msgspec.Struct, frozen=True, kw_only=True):
     """Body fields that the gate would deny and this profile lets through."""
     tripped: dict[str, str] = {}
     """Accounts under which nothing starts, and the sentence that says why and what to do."""
+    unready: dict[str, Refusal] = {}
+    """Accounts without a key that can be used, and why: a launch under one is refused so."""
 
 
 class ModelView(msgspec.Struct, frozen=True, kw_only=True):

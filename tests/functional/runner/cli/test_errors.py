@@ -40,6 +40,18 @@ credential = "none"
 api = "openai_chat"
 base_url = "http://127.0.0.1:1/v1"
 credential = "env:SHARED_KEY"
+[profiles.evals.accounts.keyless]
+api = "openai_chat"
+base_url = "http://127.0.0.1:1/v1"
+credential = "file:absent"
+[profiles.evals.accounts.exposed]
+api = "openai_chat"
+base_url = "http://127.0.0.1:1/v1"
+credential = "file:exposed"
+[profiles.evals.accounts.unset]
+api = "openai_chat"
+base_url = "http://127.0.0.1:1/v1"
+credential = "env:NO_SUCH_KEY"
 [profiles.other.accounts.shared]
 api = "openai_chat"
 base_url = "http://127.0.0.1:1/v1"
@@ -52,6 +64,7 @@ api = "openai_chat"
 base_url = "https://api.example.com/v1"
 credential = "file:key"
 """
+SET = "stanchion key set evals/{}"
 TASK = '[metadata.stanchion]\nbase = "debian"\n'
 
 
@@ -90,11 +103,8 @@ CONFIGS = {
     ),
     "no-ca": (ACCOUNT.replace("1\n", '1\n[broker]\nca_bundle = "absent.pem"\n', 1), "absent.pem"),
     "key-in-config": (ACCOUNT.replace("file:key", "sk-CANARY-0123"), "env:NAME, file:PATH or none"),
-    "key-missing": (ACCOUNT.replace("file:key", "file:absent"), "chmod|mode 0600"),
-    "key-exposed": (ACCOUNT.replace("file:key", "file:exposed"), "chmod 600"),
-    "env-missing": (ACCOUNT.replace("file:key", "env:NO_SUCH_KEY"), "Export NO_SUCH_KEY"),
 }
-SERVED = ("no-ca", "key-in-config", "key-missing", "key-exposed", "env-missing")
+SERVED = ("no-ca", "key-in-config")
 """What a file's text does not show: said when the broker starts."""
 
 
@@ -116,6 +126,9 @@ CASES = [
     Case("model without an account", (*RUN, "--model", "m"), "ACCOUNT/MODEL"),
     Case("no such account", (*RUN, "--model", "nobody/m"), "has an account nobody"),
     Case("unknown profile", (*HELLO, "--profile", "nope"), "evals, other"),
+    Case("key-missing", (*RUN, "--model", "keyless/m"), "mode 0600", next=SET.format("keyless")),
+    Case("key-exposed", (*RUN, "--model", "exposed/m"), "chmod 600", next=SET.format("exposed")),
+    Case("env-missing", (*RUN, "--model", "unset/m"), "Export NO_SUCH_KEY"),
     Case("account of several profiles", (*RUN, "--model", "shared/m"), "evals, other"),
     Case("tag for a digest", (*HELLO, "--image", "debian:12"), "a tag may mean other"),
     Case("unknown effort", (*HELLO, "--effort", "hihg"), "none, minimal, low, medium, high"),
@@ -142,7 +155,7 @@ CASES = [
     Case("key without a slash", ("key", "set", "lab"), "evals/lab"),
     Case("key of an env account", ("key", "set", "evals/shared"), "Export SHARED_KEY"),
     Case("key of an account without", ("key", "set", "evals/lab"), "file:keys/evals-lab"),
-    Case("empty key", ("key", "set", "evals/lab", "--config", "key-missing.toml"), "printable"),
+    Case("empty key", ("key", "set", "evals/keyless"), "printable"),
     Case("port in use", ("rehearse", "--port", "{port}"), "in use", next=ANY_PORT),
     Case("broken script", ("rehearse", "--script", "untoml/task.toml"), "TOML"),
     Case("unknown requirement", ("audit", "taken", "--require", "efort=max"), "effort"),

@@ -127,7 +127,9 @@ class Admin:
             )
         trips = self.runs.tripped(name)
         return msgspec.structs.replace(
-            profile.view(name), tripped={account: trip.sentence for account, trip in trips.items()}
+            profile.view(name),
+            tripped={account: trip.sentence for account, trip in trips.items()},
+            unready=self.runs.accounts.unready(name),
         )
 
     async def open_run(self, request: web.Request) -> web.Response:

@@ -127,6 +127,8 @@ async def find_ground(request: Request, say: Say) -> Ground:
             for words in await stale_words(broker, health, os.environ):
                 sys.stderr.write(f"warning: {words}\n")  # also where nothing else is shown
     resolve_terms(request.options, profile, harness)  # before anything is fetched
+    if request.options.account in profile.unready:
+        raise RefusedError(profile.unready[request.options.account])
     version = harness_version(request.options, profile, harness)
     private = private_places(paths, config.path if config else None)
     return Ground(request, profile, harness, version, paths, health.pid, private)
