@@ -38,6 +38,7 @@ def test_a_bundle_without_certificates_is_refused(tmp_path: Path, content: str |
         (Dialect.ANTHROPIC_MESSAGES, "https://h", "", "x-api-key"),
         (Dialect.ANTHROPIC_MESSAGES, "https://h/gate/v1", "/gate", "x-api-key"),
         (Dialect.GEMINI, "https://h/v1beta", "", "x-goog-api-key"),
+        (Dialect.GEMINI, "https://h/v1", "", "x-goog-api-key"),
         (Dialect.GEMINI, "https://h/gate/", "/gate", "x-goog-api-key"),
     ],
 )

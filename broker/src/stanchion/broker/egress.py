@@ -21,13 +21,14 @@ _KEY_HEADERS = {
     Dialect.ANTHROPIC_MESSAGES: ("x-api-key", ""),
     Dialect.GEMINI: ("x-goog-api-key", ""),
 }
-_VERSIONED = {Dialect.ANTHROPIC_MESSAGES: "/v1", Dialect.GEMINI: "/v1beta"}
-"""SDKs of these vendors take a base URL without the version, others one with it: both do."""
+_VERSIONED = {Dialect.ANTHROPIC_MESSAGES: ("/v1",), Dialect.GEMINI: ("/v1beta", "/v1")}
+"""SDKs of these vendors take a base URL without the version, others one with it: both do. Where
+there are several, the request's own counts."""
 
 
 def version_of(api: Dialect) -> str:
-    """The version part of an API's paths."""
-    return _VERSIONED.get(api, "/v1")
+    """The version part of an API's paths, the usual one."""
+    return _VERSIONED.get(api, ("/v1",))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Egress:
             host=url.hostname or "",
             port=url.port or (443 if secure else 80),
             authority=url.netloc,
-            path=url.path.rstrip("/").removesuffix(_VERSIONED.get(api, "")),
+            path=_unversioned(url.path.rstrip("/"), api),
             tls=self.tls if secure else None,
             key=key,
             key_header=_KEY_HEADERS.get(api, ("authorization", "Bearer ")),
@@ -67,6 +68,11 @@ class Egress:
             proxy=self.proxy if secure else None,
             pool=pool,
         )
+
+
+def _unversioned(path: str, api: Dialect) -> str:
+    ending = next((one for one in _VERSIONED.get(api, ()) if path.endswith(one)), "")
+    return path.removesuffix(ending)
 
 
 def _trusting(ca_bundle: str | None, folder: Path) -> ssl.SSLContext:

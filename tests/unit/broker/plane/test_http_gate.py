@@ -69,25 +69,29 @@ def test_responses_have_one_route() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "route"),
+    ("version", "action", "route"),
     [
-        ("generateContent", Route.GENERATE),
-        ("streamGenerateContent?alt=sse", Route.GENERATE_STREAM),
-        ("countTokens", Route.COUNT_TOKENS),
+        ("v1beta", "generateContent", Route.GENERATE),
+        ("v1beta", "streamGenerateContent?alt=sse", Route.GENERATE_STREAM),
+        ("v1beta", "countTokens", Route.COUNT_TOKENS),
+        ("v1", "generateContent", Route.GENERATE_V1),
+        ("v1", "streamGenerateContent?alt=sse", Route.GENERATE_STREAM_V1),
+        ("v1", "countTokens", Route.COUNT_TOKENS),
     ],
 )
-def test_a_model_in_the_path_is_taken_out_of_it(action: str, route: Route) -> None:
+def test_a_model_in_the_path_is_taken_out_of_it(version: str, action: str, route: Route) -> None:
     accepted = read_head(
         head(
             "x-goog-api-client: sdk/1",
+            "x-server-timeout: 20",
             "x-goog-user-project: other",
             "x-goog-api-key: other",
-            line=f"POST /v1beta/models/gemini-2.5-pro:{action} HTTP/1.1",
+            line=f"POST /{version}/models/gemini-2.5-pro:{action} HTTP/1.1",
         )
     )
     assert isinstance(accepted, Accepted)
     assert (accepted.route, accepted.model) == (route, "gemini-2.5-pro")
-    assert accepted.forwarded == (("x-goog-api-client", "sdk/1"),)
+    assert accepted.forwarded == (("x-goog-api-client", "sdk/1"), ("x-server-timeout", "20"))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_a_model_in_the_path_is_taken_out_of_it(action: str, route: Route) -> No
         "POST /v1beta/files",
         "POST /v1beta/interactions",
         "POST /upload/v1beta/files",
-        "POST /v1/models/m:generateContent",
+        "POST /v1beta1/models/m:generateContent",
         "POST /v1alpha/models/m:generateContent",
     ],
 )

@@ -8,6 +8,7 @@ from stanchion.broker.plane.path_model import (
     FOLDER,
     MAX_MODEL,
     PLACE,
+    STABLE_FOLDER,
     Addressed,
     addressed,
     is_addressable,
@@ -24,7 +25,9 @@ STREAM = f"{FOLDER}{PLACE}:streamGenerateContent{EVENTS}"
 )
 def test_a_plain_id_stands_in_a_path(model: str) -> None:
     assert is_addressable(model)
-    assert addressed(f"{FOLDER}{model}:generateContent") == Addressed(model, "generateContent")
+    for folder in (FOLDER, STABLE_FOLDER):
+        found = addressed(f"{folder}{model}:generateContent")
+        assert found == Addressed(folder, model, "generateContent")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,8 @@ def test_every_other_id_does_not(model: str) -> None:
         "/v1beta/models",
         "/v1beta//models/m:generateContent",
         "/V1beta/models/m:generateContent",
-        "/v1/models/m:generateContent",
+        "/v1alpha/models/m:generateContent",
+        "/v1/models/m",
         "/v1beta/tunedModels/m:generateContent",
         "v1beta/models/m:generateContent",
         "http://h/v1beta/models/m:generateContent",

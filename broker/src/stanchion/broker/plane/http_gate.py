@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from stanchion.broker.plane.path_model import EVENTS, FOLDER, PLACE, addressed
+from stanchion.broker.plane.path_model import EVENTS, FOLDER, PLACE, STABLE_FOLDER, addressed
 from stanchion.protocol.dialects import Dialect
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -32,6 +32,7 @@ FORWARDED = frozenset(
         "user-agent",
         "x-goog-api-client",
         "x-parent-session-id",
+        "x-server-timeout",
         "x-session-affinity",
         SESSION_HEADER,
     }
@@ -75,6 +76,8 @@ class Route(Enum):
     MESSAGES_BETA = "anthropic_messages.create_beta"
     GENERATE = "gemini.generate_content"
     GENERATE_STREAM = "gemini.stream_generate_content"
+    GENERATE_V1 = "gemini.generate_content_v1"
+    GENERATE_STREAM_V1 = "gemini.stream_generate_content_v1"
     PROBE = "local.probe"
     MODELS = "local.models"
     COUNT_TOKENS = "local.count_tokens"
@@ -95,12 +98,15 @@ ROUTES: dict[tuple[str, str], Route] = {
 """The query belongs to the target: Claude Code and Anthropic's SDKs send `beta=true` or none."""
 
 ROUTES_OF_A_MODEL = {
-    "generateContent": Route.GENERATE,
-    f"streamGenerateContent{EVENTS}": Route.GENERATE_STREAM,
-    "countTokens": Route.COUNT_TOKENS,
+    (FOLDER, "generateContent"): Route.GENERATE,
+    (FOLDER, f"streamGenerateContent{EVENTS}"): Route.GENERATE_STREAM,
+    (FOLDER, "countTokens"): Route.COUNT_TOKENS,
+    (STABLE_FOLDER, "generateContent"): Route.GENERATE_V1,
+    (STABLE_FOLDER, f"streamGenerateContent{EVENTS}"): Route.GENERATE_STREAM_V1,
+    (STABLE_FOLDER, "countTokens"): Route.COUNT_TOKENS,
 }
-"""POST; what follows the model in a target that has one. A stream is one of events, never the
-array that Gemini makes of it without the query."""
+"""POST; what stands before and after the model in a target that has one. A stream is one of events,
+never the array that Gemini makes of it without the query."""
 
 LOCAL = {
     Route.PROBE: 200,
@@ -117,6 +123,11 @@ UPSTREAM: dict[Route, tuple[Dialect, str]] = {
     Route.MESSAGES_BETA: (Dialect.ANTHROPIC_MESSAGES, "/v1/messages?beta=true"),
     Route.GENERATE: (Dialect.GEMINI, f"{FOLDER}{PLACE}:generateContent"),
     Route.GENERATE_STREAM: (Dialect.GEMINI, f"{FOLDER}{PLACE}:streamGenerateContent{EVENTS}"),
+    Route.GENERATE_V1: (Dialect.GEMINI, f"{STABLE_FOLDER}{PLACE}:generateContent"),
+    Route.GENERATE_STREAM_V1: (
+        Dialect.GEMINI,
+        f"{STABLE_FOLDER}{PLACE}:streamGenerateContent{EVENTS}",
+    ),
 }
 """The dialect of a route and what follows the account's base URL."""
 
@@ -214,7 +225,7 @@ def _route(method: str, target: str) -> tuple[Route | None, str | None]:
     named = addressed(target) if method == "POST" else None
     if named is None:
         return ROUTES.get((method, target)), None
-    return ROUTES_OF_A_MODEL.get(named.action), named.model
+    return ROUTES_OF_A_MODEL.get((named.folder, named.action)), named.model
 
 
 _CHUNKED = -1

@@ -1,6 +1,7 @@
 """The model that stands in a request's path, as Gemini's API has it, and not in the body. Pure.
 
-Source: Gemini API reference v1beta, `POST /v1beta/{model=models/*}:generateContent`. Of the
+Source: Gemini API reference v1beta, `POST /v1beta/{model=models/*}:generateContent`; google-genai
+asks for v1 since its version 3 (`GOOGLE_AI_API_DEFAULT_VERSION`), others for v1beta. Of the
 caller's path only a word of a narrow grammar is kept: no escape, no slash, no second colon. What
 goes upstream is built from our own template and that word.
 """
@@ -14,6 +15,7 @@ from stanchion.protocol.exchange import Asked
 
 MAX_MODEL = 128
 FOLDER = "/v1beta/models/"
+STABLE_FOLDER = "/v1/models/"
 PLACE = "{model}"
 """Where a template has the model. No target holds it as it stands: braces are outside the grammar
 of a model, and a template is never compared with a target."""
@@ -26,6 +28,7 @@ _MODEL = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*\Z", re.ASCII)
 class Addressed(NamedTuple):
     """A target that names a model."""
 
+    folder: str
     model: str
     action: str
     """What follows the model's colon, the query too; it must still equal an entry of the table."""
@@ -33,10 +36,11 @@ class Addressed(NamedTuple):
 
 def addressed(target: str) -> Addressed | None:
     """The parts of a target; None = it has no model that could be sent on."""
-    if not target.startswith(FOLDER):
+    folder = next((one for one in (FOLDER, STABLE_FOLDER) if target.startswith(one)), None)
+    if folder is None:
         return None
-    model, colon, action = target.removeprefix(FOLDER).partition(":")
-    return Addressed(model, action) if colon and is_addressable(model) else None
+    model, colon, action = target.removeprefix(folder).partition(":")
+    return Addressed(folder, model, action) if colon and is_addressable(model) else None
 
 
 def is_addressable(model: str) -> bool:

@@ -60,9 +60,24 @@ def test_the_other_spelling_of_a_field_is_the_same_field() -> None:
         "generation_config.max_output_tokens",
     )
     assert (asked.effort, asked.effort_field) == (
-        "LOW",
+        "low",
         "generation_config.thinking_config.thinking_level",
     )
+
+
+@pytest.mark.parametrize(
+    ("level", "word"),
+    [
+        ("HIGH", "high"),
+        ("Minimal", "minimal"),
+        ("ULTRA", "ULTRA"),
+        ("", ""),
+        ("\uff2fW", "\uff2fW"),
+    ],
+)
+def test_a_known_level_is_its_word_however_it_is_spelled(level: str, word: str) -> None:
+    config = {"thinkingConfig": {"thinkingLevel": level}}
+    assert read_request({"generationConfig": config}, b"").effort == word
 
 
 @pytest.mark.parametrize(

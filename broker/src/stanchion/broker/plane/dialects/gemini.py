@@ -20,6 +20,7 @@ from stanchion.broker.plane.dialects.base import (
 from stanchion.broker.plane.dialects.gemini_errors import read_error
 from stanchion.broker.plane.dialects.gemini_parts import Parts
 from stanchion.broker.plane.dialects.gemini_usage import UsageFold
+from stanchion.protocol.dialects import Dialect, knows_effort
 from stanchion.protocol.exchange import Asked, Finish
 
 FINISHES = {
@@ -81,7 +82,7 @@ def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
         model=model if isinstance(model, str) else None,
         output_limit=_whole_number(limit),
         output_limit_field=None if limit is None else f"{config_name}.{limit_name}",
-        effort=level if isinstance(level, str) else None,
+        effort=_word(level) if isinstance(level, str) else None,
         effort_field=f"{config_name}.{thinking_name}.{level_name}"
         if isinstance(level, str)
         else None,
@@ -100,6 +101,14 @@ def _spelled(value: object, names: tuple[str, str]) -> tuple[str, object]:
     members = value if isinstance(value, Mapping) else {}
     there = [name for name in names if name in members]
     return (there[0], members[there[0]]) if len(there) == 1 else (names[0], None)
+
+
+def _word(level: str) -> str:
+    """The dialect's word for a level: an enum's name, which the REST examples write in lower case
+    and the SDKs in upper case (google-genai's `ThinkingLevel`).
+    """
+    lower = level.lower()
+    return lower if level.isascii() and knows_effort(Dialect.GEMINI, lower) else level
 
 
 def _whole_number(value: object) -> int | None:
