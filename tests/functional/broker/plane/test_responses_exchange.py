@@ -109,6 +109,8 @@ async def test_the_terminal_event_is_needed(broker: LiveBroker) -> None:
     ("asked", "other", "said"),
     [
         (b'"effort":"max"', b'"effort":"high"', "effort declared max"),
+        # BerriAI/litellm#38084: the word of chat completions, where this API does not read it
+        (b'"reasoning":{"effort":"max",', b'"reasoning_effort":"max","x":{', "effort declared max"),
         (b'"max_output_tokens" : %d' % LIMIT, b'"max_output_tokens":5', "output_limit declared"),
         (b'"max_output_tokens"', b'"max_tokens"', "output_limit declared"),
     ],

@@ -235,7 +235,8 @@ def test_the_first_error_that_says_anything_stays() -> None:
     [
         ({"type": "reasoning", "summary": []}, None, True),
         ({"type": "reasoning", "summary": [], "encrypted_content": "g"}, None, True),
-        ({"type": "reasoning", "summary": [], "encrypted_content": "g"}, 0, False),
+        ({"type": "reasoning", "summary": [], "encrypted_content": "g"}, 0, True),
+        ({"type": "reasoning", "summary": [], "encrypted_content": ""}, 0, False),
         ({"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}]}, 0, True),
         (TEXT, 5, True),
         (TEXT, 0, False),

@@ -142,7 +142,7 @@ class ResponseFold:
             model=self._model,
             usage=usage,
             usage_why=usage_why,
-            # An item that shows nothing is contradicted by a count of none.
+            # Only an item that holds nothing is contradicted by a count of none.
             reasoning=output.thoughts or bool(counted) or (output.reasoned and counted is None),
             text=output.text,
             tool_calls=output.whole_calls,

@@ -22,9 +22,9 @@ class Output:
     def __init__(self) -> None:
         self.text = False
         self.thoughts = False
-        """Reasoning that can be read, whole or summed up."""
+        """Reasoning that is there: whole, summed up or encrypted."""
         self.reasoned = False
-        """A reasoning item, even one that shows nothing or only encrypted content."""
+        """A reasoning item, even one that holds nothing."""
         self.whole_calls = 0
         self._broken_calls = 0
         self._open: set[int] = set()
@@ -84,7 +84,7 @@ class Output:
         elif item.get("type") == "reasoning":
             self.reasoned = True
             shown = (_kinds_with_text(item.get(name)) for name in ("summary", "content"))
-            self.thoughts = self.thoughts or any(shown)
+            self.thoughts = self.thoughts or any((*shown, item.get("encrypted_content")))
 
 
 def _is_call(item: object) -> bool:
