@@ -135,6 +135,9 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     or may not bill it."""
     deadline: Deadline | None = None
     """Which wait of the broker's own ended it; None = none did."""
+    content_encoding: str | None = None
+    """Of the body as it came, though none was asked for: digest and size are those of the encoded
+    body, all other facts those of what it says."""
 
     @property
     def has_content(self) -> bool:

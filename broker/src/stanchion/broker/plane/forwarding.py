@@ -16,6 +16,8 @@ from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.collecting import collect, first_of
 from stanchion.broker.plane.connecting import ConnectTimeoutError, connected
 from stanchion.broker.plane.dialects.readers import READERS
+from stanchion.broker.plane.encoded_answer import EncodedAnswer
+from stanchion.broker.plane.encoded_body import encoding_of
 from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
 from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.masking import Masking
@@ -237,11 +239,8 @@ class Forwarding:
         return _late(late, Deadline.FIRST_BYTE, f"no answer began within {waited_s:g} s")
 
     async def _answer(self, up: Upstream, head: ResponseHead) -> Answer:
-        encoding = (head.get("content-encoding") or "identity").strip().lower()
         if head.status < 200 or 300 <= head.status < 400:
             return self._refused_answer(head, "upstream_redirect", f"status {head.status}")
-        if encoding not in {"identity", ""}:
-            return self._refused_answer(head, "upstream_encoding", "an unasked content encoding")
         form = form_of(head.get("content-type"))
         reader = ResponseReader(
             READERS[self._desk.spec.dialect],
@@ -250,6 +249,9 @@ class Forwarding:
             output_limit=self._asked.output_limit,
             mask=self.masking.text,
         )
+        encoding = encoding_of(head.headers)
+        if encoding is not None:
+            return await self._encoded_answer(up, head, reader, encoding)
         if head.status >= 300:
             return await self._error_answer(up, head, reader)
         length = head.length if form is not Form.EVENTS else None
@@ -298,6 +300,23 @@ class Forwarding:
             Deadline.READER: f"the client took nothing of the answer for {limits.reader_s:g} s",
         }
         return words.get(deadline)
+
+    async def _encoded_answer(
+        self, up: Upstream, head: ResponseHead, reader: ResponseReader, encoding: str
+    ) -> Answer:
+        if head.status < 300:
+            self._sending.accepted()
+        answer = EncodedAnswer(
+            up,
+            head,
+            encoding,
+            down=self._down,
+            reader=reader,
+            masking=self.masking,
+            revoked=self._desk.revoked,
+            limits=self._desk.limits,
+        )
+        return await answer.answer()
 
     async def _error_answer(
         self, up: Upstream, head: ResponseHead, reader: ResponseReader

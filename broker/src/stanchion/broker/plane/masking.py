@@ -13,6 +13,8 @@ from stanchion.broker.plane.scrub import Digest, Scrubber
 from stanchion.broker.secrets import Secret
 from stanchion.protocol.exchange import Answered
 
+_STEP_BYTES = 64 * 1024
+
 
 class Masking:
     """Of one exchange; over all its sendings."""
@@ -63,6 +65,20 @@ class Masking:
         if masked is not body:
             self._hit, self._received_sha256 = True, hashlib.sha256(body).hexdigest()
         return masked
+
+    def apart(self, plain: bytes, encoded: bytes, *, events: bool) -> tuple[bytes, bool]:
+        """A decoded body without the key, and whether that was in it or in its encoded form.
+
+        It is taken in steps, so that a thread that does this leaves time to others.
+        """
+        if self._spellings is None:
+            return plain, False
+        scrub = Scrubber(self._spellings, hashlib.sha256, events=events)
+        steps = range(0, len(plain), _STEP_BYTES)
+        clean = b"".join(scrub.feed(plain[at : at + _STEP_BYTES]) for at in steps) + scrub.close()
+        found = scrub.hit or self._spellings.masked(encoded) is not encoded
+        self._hit = self._hit or found
+        return clean, found
 
     def digested(self, answered: Answered) -> Answered:
         """With the digest of the last body as it came, and that of what was handed on."""
