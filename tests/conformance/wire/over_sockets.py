@@ -56,6 +56,13 @@ DOORS = {
         '"stream":true,"x_unknown":1.50,"messages":[{"role":"user","content":"caf\\u00e9 é"}]}',
         effort="max",
     ),
+    Dialect.GEMINI: Door(
+        path=f"/v1beta/models/{MODEL}:streamGenerateContent?alt=sse",
+        body=f'{{ "generationConfig":{{"maxOutputTokens" : {LIMIT},"thinkingConfig":'
+        '{"thinkingLevel":"high"}},"x_unknown":1.50,"contents":[{"role":"user","parts":'
+        '[{"text":"caf\\u00e9 é"}]}]}',
+        effort="high",
+    ),
 }
 
 
