@@ -73,6 +73,10 @@ def _event(data: str, heard: Heard) -> None:
     if "type" in event:
         _anthropic_event(event, heard)
         return
+    if "candidates" in event:
+        _gemini(event, heard)
+        heard.done = heard.finish is not None
+        return
     heard.usage = event.get("usage") or heard.usage
     for choice in event.get("choices", ()):
         heard.reasoning += choice["delta"].get("reasoning_content") or ""
@@ -106,6 +110,17 @@ def _response(response: dict[str, Any], heard: Heard) -> None:
     heard.finish = reason["reason"] if reason else response["status"]
 
 
+def _gemini(response: dict[str, Any], heard: Heard) -> None:
+    heard.usage = response.get("usageMetadata") or heard.usage
+    for candidate in response["candidates"]:
+        heard.finish = candidate.get("finishReason") or heard.finish
+        for part in candidate["content"]["parts"]:
+            if part.get("thought"):
+                heard.reasoning += part["text"]
+            else:
+                heard.texts += [part.get("text", "")]
+
+
 def _document(text: str, heard: Heard) -> None:
     try:
         document = json.loads(text)
@@ -122,6 +137,8 @@ def _document(text: str, heard: Heard) -> None:
         heard.reasoning += block.get("thinking", "")
         heard.texts += [block.get("text", "")]
     heard.finish = document.get("stop_reason", heard.finish)
+    if "candidates" in document:
+        _gemini(document, heard)
     if document.get("object") == "response":
         _response(document, heard)
     for item in document.get("output", ()):

@@ -16,6 +16,7 @@ from typing import Any, Self
 CHAT = "/v1/chat/completions"
 MESSAGES = "/v1/messages"
 RESPONSES = "/v1/responses"
+GEMINI = "/v1beta/models/m"
 TIMEOUT_S = 20
 
 

@@ -14,7 +14,12 @@ from collections.abc import Callable
 from aiohttp import web
 
 from stanchion.rehearsal.delivery import deliver
-from stanchion.rehearsal.dialects import anthropic_messages, openai_chat, openai_responses
+from stanchion.rehearsal.dialects import (
+    anthropic_messages,
+    gemini,
+    openai_chat,
+    openai_responses,
+)
 from stanchion.rehearsal.dialects.reply import Dialect, Identity, Reply
 from stanchion.rehearsal.faults.kinds import kind_of
 from stanchion.rehearsal.faults.replies import Scene, play
@@ -24,14 +29,19 @@ from stanchion.rehearsal.turns import Answer, Asked, Refusal, choose
 from stanchion.rehearsal.witness import Exchange
 
 COUNT_PATH = "/v1/messages/count_tokens"
-MODELS_PATH = "/v1/models"
+MODELS_PATHS = ("/v1/models", gemini.MODELS_PATH)
 DIALECTS: dict[str, Dialect] = {
     "/v1/chat/completions": openai_chat,
     "/v1/responses": openai_responses,
     "/v1/messages": anthropic_messages,
     COUNT_PATH: anthropic_messages,
 }
-ROUTES = (*(("POST", path) for path in DIALECTS), ("GET", MODELS_PATH))
+ROUTES = (*(("POST", path) for path in DIALECTS), *(("GET", path) for path in MODELS_PATHS))
+ROUTES_OF_A_MODEL = tuple(
+    f"POST {folder}MODEL:{action}"
+    for folder in gemini.FOLDERS
+    for action in ("generateContent", "streamGenerateContent?alt=sse")
+)
 BODY_LIMIT_BYTES = 64 * 1024 * 1024
 REPEATED_TIME_S = 1_767_225_600
 """When every repeatable answer was created: 1 January 2026."""
@@ -101,7 +111,7 @@ class RehearsalServer:
         """The reply, and the seconds to hold it back."""
         if refusal := await self._not_admitted(request, exchange, dialect):
             return dialect.refuse(refusal, identity), 0.0
-        if request.path == MODELS_PATH:
+        if request.path in MODELS_PATHS:
             return dialect.models(identity.created_s), 0.0
         body = exchange.body or b""
         counting = request.path == COUNT_PATH
@@ -140,7 +150,7 @@ class RehearsalServer:
         exchange.key_ok = self._key_ok(dialect.presented_key(request.headers))
         if exchange.key_ok is False:
             return dialect.WRONG_KEY
-        if (request.method, request.path) not in ROUTES:
+        if not _is_known(request, dialect):
             return _unknown_url(request)
         return None
 
@@ -154,8 +164,16 @@ class RehearsalServer:
 
 def _dialect(request: web.Request) -> Dialect:
     """By the path; where that is shared or unknown, by the header that Anthropic demands."""
+    named = gemini.at(request.path, request.query.get("alt"))
+    if named is not None:
+        return named
     other = anthropic_messages if "anthropic-version" in request.headers else openai_chat
     return DIALECTS.get(request.path, other)
+
+
+def _is_known(request: web.Request, dialect: Dialect) -> bool:
+    named = isinstance(dialect, gemini.Gemini) and dialect.is_served
+    return (request.method == "POST" and named) or (request.method, request.path) in ROUTES
 
 
 def _sayable(key: str | None) -> str:
@@ -164,7 +182,7 @@ def _sayable(key: str | None) -> str:
 
 
 def _unknown_url(request: web.Request) -> Refusal:
-    known = ", ".join(f"{method} {path}" for method, path in ROUTES)
+    known = ", ".join([*(f"{method} {path}" for method, path in ROUTES), *ROUTES_OF_A_MODEL])
     return Refusal(
         status=404,
         message=f"Unknown request URL: {request.method} {request.path}; this provider has {known}",

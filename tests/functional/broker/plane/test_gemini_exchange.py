@@ -100,6 +100,21 @@ async def test_a_request_without_a_stream_is_answered_whole(broker: LiveBroker) 
     assert end.result is ExchangeResult.COMPLETED
 
 
+async def test_the_other_version_of_the_api_is_asked_where_the_harness_does(
+    broker: LiveBroker,
+) -> None:
+    target = STREAM.replace("/v1beta/", "/v1/")
+    async with (
+        upstream(stream(*ANSWER)) as provider,
+        enrolled(broker, provider.port, **TERMS) as run,
+    ):
+        reply = await ask(run.directory, BODY, lease=run.lease, target=target)
+        assert provider.received[0].request_line == f"POST {target} HTTP/1.1"
+        start = next(r for r in await broker.records(run.id) if isinstance(r, ExchangeStart))
+    assert reply.status == 200
+    assert (start.route, start.asked.model) == ("gemini.stream_generate_content_v1", MODEL)
+
+
 async def test_another_model_in_the_path_is_a_mismatch_and_never_sent(broker: LiveBroker) -> None:
     async with (
         upstream(stream(*ANSWER)) as provider,

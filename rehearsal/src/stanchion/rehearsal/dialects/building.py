@@ -22,16 +22,24 @@ _FRAGMENT_CHARACTERS = 24
 _BEARER = "Bearer "
 
 
-def read_request(
-    body: bytes, conversation: str = "messages", *, text_too: bool = False
-) -> Json | Refusal:
-    """The object in a body, known to name a model and to hold a conversation under that name."""
+def read_object(body: bytes) -> Json | Refusal:
+    """The object in a body."""
     try:
         raw = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return Refusal(status=400, message=f"the body is not JSON ({error}); send a JSON object")
     if not isinstance(raw, dict):
         return Refusal(status=400, message="the body is not a JSON object; send one")
+    return raw
+
+
+def read_request(
+    body: bytes, conversation: str = "messages", *, text_too: bool = False
+) -> Json | Refusal:
+    """The object in a body, known to name a model and to hold a conversation under that name."""
+    raw = read_object(body)
+    if isinstance(raw, Refusal):
+        return raw
     model, messages = raw.get("model"), raw.get(conversation)
     if not isinstance(model, str) or not model:
         return Refusal(
