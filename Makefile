@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test acceptance faults check bench bench-demo docs lock clean
+.PHONY: help setup demo test acceptance faults check bench bench-demo bench-broker docs lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ bench: setup ## measurements, as ratios in one run; JSON below tests/bench/resul
 
 bench-demo: setup ## the demo against two bare runs of the same scripts
 	$(BIN)/python tests/bench/demo_ratio.py
+
+bench-broker: setup ## the broker beside nginx and HAProxy; writes JSON, page and picture
+	$(BIN)/python tests/bench/broker/run.py
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \
