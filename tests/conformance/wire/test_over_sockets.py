@@ -55,10 +55,11 @@ def made() -> Made:
 )
 def test_three_ends_agree(made: Made, path: Path, way: str) -> None:
     recorded, exchanged = load(path), made(path, way)
-    assert_request(exchanged, Dialect(path.parent.name))
+    dialect = Dialect(path.parent.name)
+    assert_request(exchanged, dialect)
     # what stalls here has said its last word: the broker ends it in good order
     assert_response(exchanged, recorded.status, whole=recorded.ends in {"whole", "stall"})
-    assert_answered(exchanged.end.answered, recorded.expected)
+    assert_answered(exchanged.end.answered, recorded.expected, dialect)
     assert exchanged.end.retry_after_asked_ms == recorded.expected.get("retry_after_asked_ms")
 
 

@@ -26,7 +26,9 @@ ALL = [pytest.param(*fixture, id=f"{fixture[0]}-{fixture[1].stem}") for fixture 
 @pytest.mark.parametrize(("dialect", "path"), ALL)
 def test_the_record_is_as_the_source_says(dialect: Dialect, path: Path, way: str) -> None:
     recorded = load(path)
-    assert_answered(read(recorded, READERS[dialect], pieces(recorded, way)), recorded.expected)
+    assert_answered(
+        read(recorded, READERS[dialect], pieces(recorded, way)), recorded.expected, dialect
+    )
 
 
 @pytest.mark.parametrize(("dialect", "path"), ALL)

@@ -115,6 +115,11 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """How often requests left, each try counted."""
     ambiguous: int | None = None
     """Sendings of which nobody knows whether the provider processed them."""
+    input_includes_cache: bool | None = None
+    """Whether the input in `usage` has in it what a cache gave or took; None = not known, or not
+    the same of every answer."""
+    output_includes_reasoning: bool | None = None
+    """Whether the output in `usage` has the reasoning in it; None likewise."""
 
 
 class EventsPage(msgspec.Struct, frozen=True, kw_only=True):

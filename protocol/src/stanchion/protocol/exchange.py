@@ -76,6 +76,29 @@ class ErrorClass(StrEnum):
     CONNECT = "connect"
 
 
+class FactStatus(StrEnum):
+    """What stands behind one value of a record; a null always says why it is one."""
+
+    OBSERVED = "observed"
+    NOT_OBSERVED = "not_observed"
+    """It may have been there: the exchange, or the reading of it, ended before it was seen."""
+    NOT_REPORTED = "not_reported"
+    """All of it was read, and nothing was said."""
+    NOT_APPLICABLE = "not_applicable"
+    """There is no such thing in this exchange."""
+    MALFORMED = "malformed"
+    """Something was said that cannot be one; what, stands in `malformed`."""
+
+
+class AnswerFlag(StrEnum):
+    """What is odd about an answer."""
+
+    USAGE_ABSENT = "usage_absent"
+    """A completed response without any figure."""
+    USAGE_CONTRADICTION = "usage_contradiction"
+    """A figure of 0 against content that came: the figure is null then."""
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The request body's words that matter, as received and as sent (equal without corrections)."""
 
@@ -94,6 +117,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """Type of an Anthropic `thinking` setting, as `adaptive`."""
     thinking_budget: int | None = None
     """Its `budget_tokens`, which count against the output limit; Gemini's `thinkingBudget`."""
+    malformed: dict[str, str] = {}
+    """By fact, what was said where it cannot be one: a number as it was, the kind of all else."""
+    facts: dict[str, FactStatus] = {}
+    """The status of each value above that may be null; empty = not on record."""
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +136,8 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     model_served: str | None = None
     usage: Usage | None = None
     usage_why: str | None = None
+    input_includes_cache: bool | None = None
+    """Whether `usage.input_tokens` has in it what a cache gave or took; None = not known."""
     output_includes_reasoning: bool | None = None
     """Whether `usage.output_tokens` has the reasoning tokens in it; None = not known."""
     reasoning_present: bool | None = None
@@ -138,6 +167,12 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     content_encoding: str | None = None
     """Of the body as it came, though none was asked for: digest and size are those of the encoded
     body, all other facts those of what it says."""
+    flags: tuple[AnswerFlag, ...] = ()
+    malformed: dict[str, str] = {}
+    """By fact, what was said where it cannot be one: a number as it was, the kind of all else."""
+    facts: dict[str, FactStatus] = {}
+    """The status of each value above that may be null, those of `usage` as `usage.NAME`; empty =
+    not on record."""
 
     @property
     def has_content(self) -> bool:

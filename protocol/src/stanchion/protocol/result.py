@@ -34,6 +34,11 @@ class UsageShown(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_tokens: int | None
     cost: str | None
     """US dollars, decimal text; null without a price."""
+    input_includes_cache: bool | None = None
+    """Whether the input has in it what a cache gave or took; null = not known, or not the same of
+    every answer."""
+    output_includes_reasoning: bool | None = None
+    """Whether the output has the reasoning in it; null likewise."""
 
 
 class Stages(msgspec.Struct, frozen=True, kw_only=True):

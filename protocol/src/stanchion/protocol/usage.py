@@ -1,4 +1,10 @@
-"""Token usage as a provider reported it. None = not reported, never 0, in every sum too."""
+"""Token usage as a provider reported it. None = not reported, never 0, in every sum too.
+
+Providers count differently: some have the cached tokens within the input and the reasoning within
+the output, some beside them. A sum over both kinds would be neither: it is unknown.
+"""
+
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -26,7 +32,7 @@ def _sum(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else left + right
 
 
-def total(usages: list[Usage | None]) -> Usage:
+def total(usages: Sequence[Usage | None]) -> Usage:
     """Sum over all responses; a figure that one of them did not report is unknown in the sum."""
     if not usages or any(usage is None for usage in usages):
         return Usage()
@@ -35,3 +41,14 @@ def total(usages: list[Usage | None]) -> Usage:
     for usage in known[1:]:
         result += usage
     return result
+
+
+def agreed(includes: Iterable[bool | None]) -> bool | None:
+    """Whether figures include a part of theirs, over several: the one word of all, else None."""
+    words = set(includes)
+    return words.pop() if len(words) == 1 else None
+
+
+def mixed(includes: Iterable[bool | None]) -> bool:
+    """Whether some figures are known to include a part and others known not to."""
+    return {True, False} <= set(includes)

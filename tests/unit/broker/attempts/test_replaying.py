@@ -88,7 +88,7 @@ def test_what_was_given_up_stays_given_up() -> None:
 
 
 def test_an_interrupted_request_may_have_cost_anything() -> None:
-    so_far = replayed(start(1), end(1, interrupted()))
+    so_far = replayed(start(1), end(1, interrupted(secure=False)))
     assert so_far.wire.usage.output_tokens is None
     assert so_far.wire.reasoning_present is None
     assert so_far.spending.unreported == 1

@@ -205,3 +205,19 @@ def test_one_that_left_and_got_no_answer_has_an_unknown_cost() -> None:
     assert (unsent.usage.output_tokens, unsent.sendings) == (2, 1)
     never = Answered(result=ExchangeResult.UPSTREAM_UNREACHABLE)
     assert folded(GOOD, never).usage.output_tokens == 2
+
+
+def test_figures_that_count_different_things_are_never_added_up() -> None:
+    within = msgspec.structs.replace(
+        GOOD, input_includes_cache=True, output_includes_reasoning=True
+    )
+    beside = msgspec.structs.replace(within, output_includes_reasoning=False)
+    wire = folded(within, within)
+    assert (wire.usage.output_tokens, wire.output_includes_reasoning) == (4, True)
+    wire = folded(within, beside)
+    assert (wire.usage.input_tokens, wire.usage.output_tokens) == (2, None)
+    assert (wire.input_includes_cache, wire.output_includes_reasoning) == (True, None)
+    wire = folded(beside, msgspec.structs.replace(within, input_includes_cache=False))
+    assert (wire.usage.input_tokens, wire.input_includes_cache) == (None, None)
+    unsaid = folded(within, GOOD)
+    assert (unsaid.usage.output_tokens, unsaid.output_includes_reasoning) == (4, None)

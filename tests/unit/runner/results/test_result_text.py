@@ -9,7 +9,7 @@ from stanchion.protocol.evidence import Answer, AnswerState
 from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult
 from stanchion.protocol.outcome import EndReason, Flag, Grade
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart
-from stanchion.protocol.result import ReceiptsShown, Stages
+from stanchion.protocol.result import ReceiptsShown, Stages, UsageShown
 from stanchion.runner.results.result_text import result_text, score_text
 from stanchion.runner.results.wire_picture import picture
 
@@ -145,3 +145,17 @@ def test_calls_and_sendings_are_shown_apart() -> None:
     assert "calls  3 logical · 3 sendings\n" in result_text(a_result(), picture(closed()))
     unknown = ReceiptsShown(head=None, exchanges=0, bundle=None)
     assert "calls  unknown logical · unknown sendings\n" in result_text(a_result(receipts=unknown))
+
+
+def test_what_is_counted_beside_a_figure_is_said() -> None:
+    usage = UsageShown(
+        input_tokens=10,
+        output_tokens=5,
+        reasoning_tokens=7,
+        cost=None,
+        input_includes_cache=False,
+        output_includes_reasoning=False,
+    )
+    text = result_text(a_result(usage=usage))
+    assert "in 10 (without cache)  out 5 (without reasoning)  reasoning 7" in text
+    assert "in 10  out 5  " in result_text(a_result())

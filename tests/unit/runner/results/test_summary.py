@@ -97,3 +97,24 @@ def test_calls_and_sendings_are_summed_apart_and_unknown_where_one_is() -> None:
     mixed = many(a_result(receipts=one), a_result(attempt=2, receipts=old))
     assert (mixed.calls, mixed.sendings) == (None, None)
     assert "calls             unknown logical, unknown sendings\n" in summary_text(mixed)
+
+
+def test_attempts_that_count_different_things_are_never_added_up() -> None:
+    def used(*, cache: bool | None, reasoning: bool | None) -> UsageShown:
+        return UsageShown(
+            input_tokens=10,
+            output_tokens=5,
+            reasoning_tokens=None,
+            cost=None,
+            input_includes_cache=cache,
+            output_includes_reasoning=reasoning,
+        )
+
+    same = used(cache=True, reasoning=True)
+    both = many(a_result(usage=same), a_result(attempt=2, usage=same)).usage
+    assert (both.input_tokens, both.output_tokens) == (20, 10)
+    assert (both.input_includes_cache, both.output_includes_reasoning) == (True, True)
+    other = used(cache=False, reasoning=False)
+    mixed = many(a_result(usage=same), a_result(attempt=2, usage=other)).usage
+    assert (mixed.input_tokens, mixed.output_tokens) == (None, None)
+    assert (mixed.input_includes_cache, mixed.output_includes_reasoning) == (None, None)

@@ -49,6 +49,8 @@ def view_of(attempt: Attempt, *, closed_at_ms: int | None, verdict: Verdict | No
         calls=wire.calls,
         sendings=wire.sendings,
         ambiguous=wire.ambiguous,
+        input_includes_cache=wire.input_includes_cache,
+        output_includes_reasoning=wire.output_includes_reasoning,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from stanchion.broker.attempts.spending import Spending
+from stanchion.broker.attempts.stating import stated
 from stanchion.broker.attempts.wire_fold import WireFold
 from stanchion.protocol.evidence import HostFacts
 from stanchion.protocol.exchange import Answered, ExchangeResult, Mismatch
@@ -139,9 +140,10 @@ def _life(so_far: Replayed, record: Record) -> None:
             pass
 
 
-def interrupted() -> Answered:
+def interrupted(*, secure: bool) -> Answered:
     """The end of a request that the broker did not live to see."""
-    return Answered(
+    answered = Answered(
         result=ExchangeResult.INTERRUPTED,
         usage_why="the broker went away while the request was under way",
     )
+    return stated(answered, sent=True, secure=secure)

@@ -33,6 +33,7 @@ from stanchion.protocol.events import (
     decode_event,
 )
 from stanchion.protocol.evidence import HostFacts, Stop, StopReason
+from stanchion.protocol.exchange import Answered
 from stanchion.protocol.ids import parse_attempt_id, split_attempt_id
 from stanchion.protocol.launch import FrozenLaunch
 from stanchion.protocol.receipt import ExchangeEnd, RunOpen
@@ -198,8 +199,7 @@ def _order(
 async def _go_on(attempt: Attempt, so_far: Replayed, lost: str | None) -> None:
     """Put on record what the former broker could not."""
     for number, begun in so_far.begun.items():
-        await _interrupt(attempt, number, begun)
-        so_far.ended[number] = interrupted()
+        so_far.ended[number] = await _interrupt(attempt, number, begun)
     for number in sorted(so_far.ended)[-TOLD_AGAIN:]:
         attempt.send(ExchangeSeen(exchange=number))
         ended = ExchangeEnded(
@@ -216,8 +216,8 @@ async def _go_on(attempt: Attempt, so_far: Replayed, lost: str | None) -> None:
         await attempt.cancel()
 
 
-async def _interrupt(attempt: Attempt, number: int, begun: Begun) -> None:
-    answered = interrupted()
+async def _interrupt(attempt: Attempt, number: int, begun: Begun) -> Answered:
+    answered = interrupted(secure=attempt.terms.launch.account.tls)
     await attempt.book.append(
         ExchangeEnd,
         exchange=number,
@@ -237,3 +237,4 @@ async def _interrupt(attempt: Attempt, number: int, begun: Begun) -> None:
     attempt.spending.end(number, answered)
     attempt.tally.ended(attempt.terms.launch, answered, sent=True, held_ms=begun.held_ms)
     attempt.publish(ExchangeEnded(exchange=number, answered=answered, side=begun.side))
+    return answered

@@ -6,6 +6,8 @@ for, and says nothing about limit, effort, reasoning, length stops or how the at
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from stanchion.broker.plane.dialects.base import REFUSALS
 from stanchion.protocol.evidence import WireFacts
 from stanchion.protocol.exchange import (
@@ -16,7 +18,7 @@ from stanchion.protocol.exchange import (
     Finish,
     Mismatch,
 )
-from stanchion.protocol.usage import Usage, total
+from stanchion.protocol.usage import Usage, agreed, mixed, total
 
 
 @dataclass(slots=True)
@@ -60,6 +62,9 @@ class WireFold:
     """Sendings of which nobody knows whether the provider processed them."""
     _under_way: dict[int, _UnderWay] = field(default_factory=dict)
     _usages: list[Usage | None] = field(default_factory=list)
+    _includes_cache: list[bool | None] = field(default_factory=list)
+    """Of each answer with figures, whether the input has the cache in it."""
+    _includes_reasoning: list[bool | None] = field(default_factory=list)
     _reasoning: list[bool | None] = field(default_factory=list)
 
     def asked(self, asked: Asked) -> None:
@@ -126,6 +131,9 @@ class WireFold:
             self._left(ambiguous=answered.ambiguous)
         if cost:
             self._usages.append(answered.usage)
+        if answered.usage is not None:
+            self._includes_cache.append(answered.input_includes_cache)
+            self._includes_reasoning.append(answered.output_includes_reasoning)
         if self._under_way.pop(number, _UnderWay()).side is None:
             self._main_ended(answered, at_ms, cost=cost)
 
@@ -150,8 +158,23 @@ class WireFold:
 
     @property
     def usage(self) -> Usage:
-        """Over all answers; what one of them did not report is unknown."""
-        return total(self._usages)
+        """Over all answers; what one did not report, or counted otherwise, is unknown."""
+        usage = total(self._usages)
+        if mixed(self._includes_cache):
+            usage = msgspec.structs.replace(usage, input_tokens=None)
+        if mixed(self._includes_reasoning):
+            usage = msgspec.structs.replace(usage, output_tokens=None)
+        return usage
+
+    @property
+    def input_includes_cache(self) -> bool | None:
+        """Whether the summed input has in it what a cache gave or took; None = not known."""
+        return agreed(self._includes_cache)
+
+    @property
+    def output_includes_reasoning(self) -> bool | None:
+        """Whether the summed output has the reasoning in it; None = not known."""
+        return agreed(self._includes_reasoning)
 
     @property
     def reasoning_present(self) -> bool | None:

@@ -10,8 +10,11 @@ from collections import deque
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from stanchion.broker.attempts.custody import Custody
 from stanchion.broker.attempts.spending import Room, Spending
+from stanchion.broker.attempts.stating import stated, stated_request
 from stanchion.broker.attempts.tally import Tally
 from stanchion.broker.attempts.wire_fold import WireFold
 from stanchion.broker.clock import mono_ms, wall_ms
@@ -169,23 +172,36 @@ class WireNotes(Custody):
         return Stop(reason=StopReason.MISMATCH, detail=detail)
 
     async def note_start(
-        self, number: int, asked: Asked, request: ModelRequest, *, side: str | None
+        self,
+        number: int,
+        asked: Asked,
+        request: ModelRequest,
+        *,
+        side: str | None,
+        sent: Asked | None = None,
+        corrections: tuple[str, ...] = (),
     ) -> None:
-        """Durable before the request leaves."""
+        """Durable before the request leaves.
+
+        `sent`: read from the very bytes that will leave, where corrections made them others than
+        those that came. What was observed of the agent is what was sent.
+        """
         before = self.calls.get(asked.body_sha256)
         call = number if before is None else before.number
+        asked = stated_request(asked, self.spec.dialect)
+        sent = asked if sent is None else stated_request(sent, self.spec.dialect)
         await self.book.append(
             ExchangeStart,
             exchange=number,
             asked=asked,
-            sent=asked,
-            corrections=(),
+            sent=sent,
+            corrections=corrections,
             route=request.route.value,
             session=request.session,
             side=side,
             call=call,
         )
-        self.wire.started(number, asked, side=side, call=call)
+        self.wire.started(number, sent, side=side, call=call)
         self.publish(ExchangeStarted(exchange=number, asked=asked, side=side))
         self.send(ExchangeSeen(exchange=number))
 
@@ -224,6 +240,11 @@ class WireNotes(Custody):
         self, number: int, answered: Answered, *, scrubbed: bool, sendings: Sendings
     ) -> None:
         """Durable before the terminal event goes back."""
+        own = self.wire.ends_a_sending(number, sendings.tries)
+        if not own:  # its time is that of the hold in which it ended
+            answered = msgspec.structs.replace(answered, duration_ms=None)
+        secure = self.terms.launch.account.tls
+        answered = stated(answered, sent=sendings.tries > 0, secure=secure)
         await self.book.append(
             ExchangeEnd,
             exchange=number,
@@ -237,7 +258,6 @@ class WireNotes(Custody):
         )
         self._holds.pop(number, None)
         side = self.wire.side_of(number)
-        own = self.wire.ends_a_sending(number, sendings.tries)
         self.wire.ended(
             number,
             answered,

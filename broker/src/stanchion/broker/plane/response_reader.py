@@ -12,7 +12,7 @@ from enum import Enum
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
 from stanchion.broker.plane.dialects.failures import classify
 from stanchion.broker.plane.sse import SseEvent, SseOverflowError, SseSplitter, StrayLine
-from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish
+from stanchion.protocol.exchange import Answered, AnswerFlag, ErrorClass, ExchangeResult, Finish
 
 MAX_WHOLE_BYTES = 64 * 1024 * 1024
 WORDS = 500
@@ -119,6 +119,8 @@ class ResponseReader:
         """How the exchange ended; `complete` = the transport delivered the whole body."""
         self._finish_reading()
         told = self._fold.told()
+        reported, usage = told.reported, told.reported.usage
+        blind = self._blind is not None and self._status < 300
         error = told.error or self._implied_error(told)
         result = self._result(told, error, complete=complete, client_gone=client_gone)
         return Answered(
@@ -129,15 +131,19 @@ class ResponseReader:
             finish=told.finish if error is None else Finish.ERROR,
             finish_raw=self._kept(told.finish_raw),
             model_served=self._kept(told.model),
-            usage=told.usage,
+            usage=usage,
             usage_why="the client left before usage came"
-            if client_gone and told.usage is None
-            else told.usage_why,
+            if client_gone and usage is None
+            else reported.why,
             reasoning_present=_reasoning(told, result),
-            text_present=told.text,
-            tool_calls=told.tool_calls,
-            cut_tool_calls=told.cut_calls,
-            output_includes_reasoning=told.output_includes_reasoning,
+            # Of what could not be read, only what was seen before is known.
+            text_present=told.text or None if blind else told.text,
+            tool_calls=told.tool_calls or None if blind else told.tool_calls,
+            cut_tool_calls=told.cut_calls or None if blind else told.cut_calls,
+            input_includes_cache=reported.input_includes_cache,
+            output_includes_reasoning=reported.output_includes_reasoning,
+            flags=tuple(flag for flag, raised in _flags(told, result).items() if raised),
+            malformed=_malformed(told),
             body_sha256=self._sha256.hexdigest(),
             body_bytes=self.size_bytes,
         )
@@ -215,3 +221,16 @@ def _reasoning(told: Told, result: ExchangeResult) -> bool | None:
     if told.reasoning:
         return True
     return False if result is ExchangeResult.COMPLETED else None
+
+
+def _flags(told: Told, result: ExchangeResult) -> dict[AnswerFlag, bool]:
+    completed = result is ExchangeResult.COMPLETED
+    return {
+        AnswerFlag.USAGE_ABSENT: completed and told.reported.usage is None,
+        AnswerFlag.USAGE_CONTRADICTION: told.reported.contradicted,
+    }
+
+
+def _malformed(told: Told) -> dict[str, str]:
+    figures = {f"usage.{name}": said for name, said in told.reported.malformed.items()}
+    return {**told.malformed, **figures}

@@ -175,6 +175,8 @@ def usage_of(view: RunView | None) -> UsageShown:
         output_tokens=usage.output_tokens if usage else None,
         reasoning_tokens=usage.reasoning_tokens if usage else None,
         cost=None,
+        input_includes_cache=view.input_includes_cache if view else None,
+        output_includes_reasoning=view.output_includes_reasoning if view else None,
     )
 
 

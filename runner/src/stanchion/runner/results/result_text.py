@@ -173,10 +173,18 @@ def _usage(result: Shown, wire: WirePicture | None) -> str:
     usage = result.usage
     cost = usage.cost or f"{UNKNOWN}{_because(result, 'usage.cost')}"
     known = f"  known for {wire.usage_known} of {wire.requests}" if wire else ""
+    no_cache = _beside(usage.input_includes_cache, "cache")
+    no_reasoning = _beside(usage.output_includes_reasoning, "reasoning")
     return (
-        f"in {_tokens(usage.input_tokens)}  out {_tokens(usage.output_tokens)}  "
+        f"in {_tokens(usage.input_tokens)}{no_cache}  "
+        f"out {_tokens(usage.output_tokens)}{no_reasoning}  "
         f"reasoning {_tokens(usage.reasoning_tokens)}  cost {cost}{known}"
     )
+
+
+def _beside(includes: bool | None, part: str) -> str:  # noqa: FBT001 - a fact, not a switch
+    """What a provider counts beside a figure is not in it."""
+    return f" (without {part})" if includes is False else ""
 
 
 def _tokens(value: int | None) -> str:

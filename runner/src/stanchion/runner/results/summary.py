@@ -12,6 +12,7 @@ from decimal import Decimal
 import msgspec
 
 from stanchion.protocol.result import AttemptResult, UsageShown
+from stanchion.protocol.usage import agreed, mixed
 
 Key = tuple[str, int]
 """A task's name and the number of an attempt."""
@@ -113,11 +114,16 @@ def cause(result: AttemptResult) -> str:
 
 def _usage(results: Sequence[AttemptResult]) -> UsageShown:
     usages = [result.usage for result in results]
+    cache = [usage.input_includes_cache for usage in usages]
+    reasoning = [usage.output_includes_reasoning for usage in usages]
+    inputs, outputs = [u.input_tokens for u in usages], [u.output_tokens for u in usages]
     return UsageShown(
-        input_tokens=_total([usage.input_tokens for usage in usages]),
-        output_tokens=_total([usage.output_tokens for usage in usages]),
+        input_tokens=None if mixed(cache) else _total(inputs),
+        output_tokens=None if mixed(reasoning) else _total(outputs),
         reasoning_tokens=_total([usage.reasoning_tokens for usage in usages]),
         cost=_cost([usage.cost for usage in usages]),
+        input_includes_cache=agreed(cache),
+        output_includes_reasoning=agreed(reasoning),
     )
 
 

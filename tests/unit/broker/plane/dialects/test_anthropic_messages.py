@@ -48,7 +48,25 @@ def test_the_words_of_a_request_are_read_with_their_fields() -> None:
 def test_what_is_absent_or_said_otherwise_is_unknown(body: dict[str, object]) -> None:
     asked = read_request(body, b"")
     assert (asked.model, asked.output_limit, asked.effort, asked.stream) == (None,) * 4
-    assert (asked.effort_field, asked.thinking, asked.thinking_budget) == (None,) * 3
+    assert (asked.thinking, asked.thinking_budget) == (None,) * 2
+
+
+def test_what_cannot_be_a_setting_is_kept_apart_from_what_is_absent() -> None:
+    body = {
+        "model": 5,
+        "max_tokens": "5",
+        "output_config": "high",
+        "thinking": {"type": 3, "budget_tokens": True},
+    }
+    asked = read_request(body, b"")
+    assert asked.malformed == {
+        "model": "5",
+        "output_limit": "'5'",
+        "effort": "a text of 4 characters",
+        "thinking": "3",
+        "thinking_budget": "true",
+    }
+    assert read_request({"output_config": {}}, b"").malformed == {}
 
 
 def test_a_limit_that_is_no_number_is_said_by_its_field() -> None:

@@ -111,7 +111,20 @@ def test_a_field_in_two_spellings_is_unknown_and_never_sent(body: dict[str, obje
 def test_what_is_absent_or_said_otherwise_is_unknown(body: dict[str, object]) -> None:
     asked = read_request(body, b"")
     assert (asked.model, asked.output_limit, asked.effort, asked.stream) == (None,) * 4
-    assert (asked.effort_field, asked.output_limit_field, asked.thinking_budget) == (None,) * 3
+    assert (asked.output_limit_field, asked.thinking_budget) == (None,) * 2
+
+
+def test_what_cannot_be_a_setting_is_kept_apart_from_what_is_absent() -> None:
+    thinking = {"thinkingLevel": 3, "thinkingBudget": True}
+    asked = read_request(
+        {"model": 5, "generationConfig": {"maxOutputTokens": -1.5, "thinkingConfig": thinking}}, b""
+    )
+    assert asked.malformed == {
+        "model": "5",
+        "output_limit": "-1.5",
+        "effort": "3",
+        "thinking_budget": "true",
+    }
 
 
 def test_a_limit_that_is_no_number_is_said_by_its_field() -> None:
@@ -247,9 +260,9 @@ def test_counted_thoughts_are_reasoning_and_outside_of_the_output() -> None:
     usage = b'{"usageMetadata":{"thoughtsTokenCount":5,"candidatesTokenCount":2}}'
     told = after(usage, candidate("STOP")).told()
     assert told.reasoning
-    assert told.output_includes_reasoning is False
+    assert told.reported.output_includes_reasoning is False
     assert after(usage).told().reasoning
-    assert after(candidate("STOP")).told().output_includes_reasoning is None
+    assert after(candidate("STOP")).told().reported.output_includes_reasoning is None
 
 
 def test_every_event_that_may_end_a_response_has_a_marker() -> None:

@@ -12,7 +12,7 @@ def test_the_words_of_a_request_are_read_with_their_fields() -> None:
         {
             "model": "m",
             "max_completion_tokens": 5,
-            "max_tokens": 4,
+            "max_tokens": 5,
             "reasoning": {"effort": "high", "x": 1},
             "stream": True,
             "x_unknown": None,
@@ -46,9 +46,39 @@ def test_what_is_absent_or_of_another_type_is_unknown(body: dict[str, object]) -
     assert (asked.model, asked.output_limit, asked.effort, asked.stream) == (None,) * 4
 
 
-def test_the_flat_effort_goes_before_the_nested_one() -> None:
-    asked = read_request({"reasoning_effort": "low", "reasoning": {"effort": "max"}}, b"")
-    assert (asked.effort, asked.effort_field) == ("low", "reasoning_effort")
+def test_two_fields_that_disagree_say_nothing_and_both_are_kept() -> None:
+    """Which of them a vendor obeys, nobody knows (vllm-project/vllm#35705 sends both)."""
+    body = {
+        "max_completion_tokens": 128_000,
+        "max_tokens": 10,
+        "reasoning_effort": 1,
+        "reasoning": {"effort": 2},
+    }
+    asked = read_request(body, b"")
+    assert (asked.output_limit, asked.effort) == (None, None)
+    assert asked.malformed == {
+        "output_limit": "max_completion_tokens 128000, max_tokens 10",
+        "effort": "reasoning_effort 1, reasoning.effort 2",
+    }
+
+
+def test_what_cannot_be_a_setting_is_kept_apart_from_what_is_absent() -> None:
+    body = {"model": 5, "max_tokens": "4k", "reasoning": "high", "stream": 1}
+    assert read_request(body, b"").malformed == {
+        "model": "5",
+        "output_limit": "a text of 2 characters",
+        "effort": "a text of 4 characters",
+        "stream": "1",
+    }
+    assert read_request({}, b"").malformed == {}
+
+
+def test_a_finish_or_a_model_that_is_no_text_is_malformed_until_one_comes() -> None:
+    fold = ChatFold()
+    fold.stream_event(b'{"model":3,"choices":[{"finish_reason":7}]}')
+    assert fold.told().malformed == {"model_served": "3", "finish_raw": "7"}
+    fold.stream_event(b'{"model":"m","choices":[{"finish_reason":"stop"}]}')
+    assert fold.told().malformed == {}
 
 
 @pytest.mark.parametrize(
@@ -88,7 +118,8 @@ def test_nonsense_says_nothing(data: bytes) -> None:
     fold = ChatFold()
     fold.stream_event(data)
     told = fold.told()
-    assert (told.finish, told.error, told.model, told.usage) == (None, None, None, None)
+    assert (told.finish, told.error, told.model) == (None, None, None)
+    assert told.reported.usage is None
     assert (told.text, told.reasoning, told.tool_calls, fold.done) == (False, False, 0, False)
 
 

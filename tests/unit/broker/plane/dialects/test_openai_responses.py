@@ -260,8 +260,8 @@ def test_usage_is_that_of_the_final_response() -> None:
         "output_tokens_details": {"reasoning_tokens": 3},
     }
     for told in both({"status": "completed", "usage": usage}):
-        assert told.usage is not None
-        assert msgspec.structs.asdict(told.usage) == {
+        assert told.reported.usage is not None
+        assert msgspec.structs.asdict(told.reported.usage) == {
             "input_tokens": 10,
             "output_tokens": 7,
             "reasoning_tokens": 3,
@@ -269,7 +269,7 @@ def test_usage_is_that_of_the_final_response() -> None:
             "cache_write_tokens": 2,
         }
     for told in both({"status": "completed", "usage": None}):
-        assert (told.usage, told.usage_why) == (None, "the provider reported no usage")
+        assert (told.reported.usage, told.reported.why) == (None, "the provider reported no usage")
 
 
 def test_every_event_that_ends_a_response_has_a_marker() -> None:

@@ -13,6 +13,7 @@ import msgspec
 from stanchion.broker.plane.dialects.anthropic_blocks import Blocks
 from stanchion.broker.plane.dialects.anthropic_usage import UsageFold
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
+from stanchion.broker.plane.dialects.words import Words
 from stanchion.protocol.exchange import Asked, Finish
 
 FINISHES = {
@@ -46,22 +47,22 @@ _decoder = msgspec.json.Decoder(_Document)
 
 def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
     """The words of a request that matter, by the field that carried them."""
-    model, stream, limit = body.get("model"), body.get("stream"), body.get("max_tokens")
-    effort = _member(body.get("output_config"), "effort")
-    thinking = body.get("thinking")
-    kind = _member(thinking, "type")
+    words, limit, thinking = Words(), body.get("max_tokens"), body.get("thinking")
+    effort = words.inside("effort", body.get("output_config"), "effort")
+    kind = words.inside("thinking", thinking, "type")
     return Asked(
-        model=model if isinstance(model, str) else None,
-        output_limit=_whole_number(limit),
+        model=words.text("model", body.get("model")),
+        output_limit=words.whole("output_limit", limit),
         output_limit_field=None if limit is None else "max_tokens",
-        effort=effort if isinstance(effort, str) else None,
-        effort_field="output_config.effort" if isinstance(effort, str) else None,
-        stream=stream if isinstance(stream, bool) else None,
+        effort=words.text("effort", effort),
+        effort_field=None if effort is None else "output_config.effort",
+        stream=words.truth("stream", body.get("stream")),
         fields=tuple(sorted(body)),
         body_sha256=hashlib.sha256(raw).hexdigest(),
         body_bytes=len(raw),
-        thinking=kind if isinstance(kind, str) else None,
-        thinking_budget=_whole_number(_member(thinking, "budget_tokens")),
+        thinking=words.text("thinking", kind),
+        thinking_budget=words.whole("thinking_budget", _member(thinking, "budget_tokens")),
+        malformed=words.malformed,
     )
 
 
@@ -81,6 +82,7 @@ class MessageFold:
         self._error: ProviderError | None = None
         self._finish_raw: str | None = None
         self._model: str | None = None
+        self._words = Words()
         self._usage = UsageFold()
         self._blocks = Blocks()
 
@@ -132,19 +134,19 @@ class MessageFold:
         """Everything so far."""
         raw, blocks = self._finish_raw, self._blocks
         produced = blocks.text or blocks.thinking or blocks.whole_calls > 0
-        usage, usage_why = self._usage.read(produced=produced)
-        counted = usage.reasoning_tokens if usage is not None else None
+        reported = self._usage.report(produced=produced, reasoned=blocks.thinking)
+        counted = reported.usage.reasoning_tokens if reported.usage is not None else None
         return Told(
             error=self._error,
             finish=None if raw is None else FINISHES.get(raw, Finish.UNKNOWN),
             finish_raw=raw,
             model=self._model,
-            usage=usage,
-            usage_why=usage_why,
+            reported=reported,
             reasoning=blocks.thinking or bool(counted),
             text=blocks.text,
             tool_calls=blocks.whole_calls,
             cut_calls=blocks.cut_calls,
+            malformed=self._words.malformed,
         )
 
     def _started(self, message: object) -> None:
@@ -153,12 +155,11 @@ class MessageFold:
         self._blocks.content(_member(message, "content"))
 
     def _named(self, model: object) -> None:
-        if self._model is None and isinstance(model, str) and model:
-            self._model = model
+        if self._model is None:
+            self._model = self._words.text("model_served", model) or None
 
     def _stopped(self, reason: object) -> None:
-        if isinstance(reason, str) and reason:
-            self._finish_raw = reason
+        self._finish_raw = self._words.text("finish_raw", reason) or self._finish_raw
 
     def _note_error(self, document: _Document) -> None:
         error = document.error

@@ -5,11 +5,12 @@ invent a figure: what the provider did not say stays None.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
+from stanchion.broker.plane.dialects.figures import Reported
 from stanchion.protocol.exchange import Asked, ErrorClass, Finish
-from stanchion.protocol.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +34,15 @@ class Told:
     finish: Finish | None
     finish_raw: str | None
     model: str | None
-    usage: Usage | None
-    usage_why: str | None
+    reported: Reported
     reasoning: bool
     text: bool
     tool_calls: int
     """Whole ones."""
     cut_calls: int
     """Begun, and not whole."""
-    output_includes_reasoning: bool | None = None
-    """Whether the dialect counts reasoning within the output; None = not known of it."""
+    malformed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Of the words above, what was said where it cannot be one, by the name on record."""
 
 
 class ResponseFold(Protocol):

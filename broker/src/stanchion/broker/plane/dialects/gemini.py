@@ -20,6 +20,7 @@ from stanchion.broker.plane.dialects.base import (
 from stanchion.broker.plane.dialects.gemini_errors import read_error
 from stanchion.broker.plane.dialects.gemini_parts import Parts
 from stanchion.broker.plane.dialects.gemini_usage import UsageFold
+from stanchion.broker.plane.dialects.words import Words
 from stanchion.protocol.dialects import Dialect, knows_effort
 from stanchion.protocol.exchange import Asked, Finish
 
@@ -77,20 +78,20 @@ def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
     limit_name, limit = _spelled(config, _LIMIT)
     thinking_name, thinking = _spelled(config, _THINKING)
     level_name, level = _spelled(thinking, _LEVEL)
-    model = body.get("model")
+    words = Words()
+    said = words.text("effort", level)
     return Asked(
-        model=model if isinstance(model, str) else None,
-        output_limit=_whole_number(limit),
+        model=words.text("model", body.get("model")),
+        output_limit=words.whole("output_limit", limit),
         output_limit_field=None if limit is None else f"{config_name}.{limit_name}",
-        effort=_word(level) if isinstance(level, str) else None,
-        effort_field=f"{config_name}.{thinking_name}.{level_name}"
-        if isinstance(level, str)
-        else None,
+        effort=None if said is None else _word(said),
+        effort_field=None if level is None else f"{config_name}.{thinking_name}.{level_name}",
         stream=None,
         fields=tuple(sorted(body)),
         body_sha256=hashlib.sha256(raw).hexdigest(),
         body_bytes=len(raw),
-        thinking_budget=_whole_number(_spelled(thinking, _BUDGET)[1]),
+        thinking_budget=words.whole("thinking_budget", _spelled(thinking, _BUDGET)[1]),
+        malformed=words.malformed,
     )
 
 
@@ -131,6 +132,7 @@ class GenerateFold:
         self._finishes: dict[int, str | None] = {}
         self._blocked: str | None = None
         self._model: str | None = None
+        self._words = Words()
         self._usage = UsageFold()
         self._parts = Parts()
 
@@ -176,22 +178,23 @@ class GenerateFold:
     def told(self) -> Told:
         """Everything so far."""
         parts, raw = self._parts, self._finish_raw()
-        usage, usage_why = self._usage.read(
-            produced=parts.text or parts.whole_calls > 0, ended=raw is not None
+        reported = self._usage.report(
+            produced=parts.text or parts.whole_calls > 0,
+            reasoned=parts.thinking,
+            ended=raw is not None,
         )
-        counted = usage.reasoning_tokens if usage is not None else None
+        counted = reported.usage.reasoning_tokens if reported.usage is not None else None
         return Told(
             error=self._error,
             finish=None if raw is None else self._finish(raw),
             finish_raw=raw,
             model=self._model,
-            usage=usage,
-            usage_why=usage_why,
+            reported=reported,
             reasoning=parts.thinking or self._usage.thought or bool(counted),
             text=parts.text,
             tool_calls=parts.whole_calls,
             cut_calls=parts.cut_calls + (raw == MALFORMED_CALL),
-            output_includes_reasoning=None if usage is None else False,
+            malformed=self._words.malformed,
         )
 
     def _finish_raw(self) -> str | None:
@@ -219,8 +222,8 @@ class GenerateFold:
     def _take(self, document: _Document) -> None:
         if self._error is None:
             self._error = read_error(document.error)
-        if self._model is None and isinstance(document.model, str) and document.model:
-            self._model = document.model
+        if self._model is None:
+            self._model = self._words.text("model_served", document.model) or None
         self._usage.take(document.usage)
         feedback = document.feedback
         blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
@@ -234,8 +237,8 @@ class GenerateFold:
         index = _whole_number(candidate.get("index")) or 0
         content = candidate.get("content")
         came = self._parts.take(content.get("parts") if isinstance(content, dict) else None)
-        raw = candidate.get("finishReason")
-        if isinstance(raw, str) and raw:
+        raw = self._words.text("finish_raw", candidate.get("finishReason"))
+        if raw:
             self._finishes[index] = raw
         elif came or index not in self._finishes:  # router-for-me/CLIProxyAPI#5651
             self._finishes[index] = None

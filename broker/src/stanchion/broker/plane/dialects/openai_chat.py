@@ -12,6 +12,7 @@ import msgspec
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
 from stanchion.broker.plane.dialects.openai_usage import UsageFold
 from stanchion.broker.plane.dialects.tool_calls import ToolCalls
+from stanchion.broker.plane.dialects.words import Words
 from stanchion.protocol.exchange import Asked, Finish
 
 DONE = b"[DONE]"
@@ -45,32 +46,24 @@ _decoder = msgspec.json.Decoder(_Document)
 
 def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
     """The words of a request that matter, by the field that carried them."""
-    limit_field = next(
-        (name for name in ("max_completion_tokens", "max_tokens") if body.get(name) is not None),
-        None,
-    )
-    effort, effort_field = _effort(body)
-    model, stream = body.get("model"), body.get("stream")
+    words = Words()
+    nested = words.inside("effort", body.get("reasoning"), "effort")
+    limits = {name: body.get(name) for name in ("max_completion_tokens", "max_tokens")}
+    efforts = {"reasoning_effort": body.get("reasoning_effort"), "reasoning.effort": nested}
+    limit_field, limit = words.one("output_limit", limits)
+    effort_field, effort = words.one("effort", efforts)
     return Asked(
-        model=model if isinstance(model, str) else None,
-        output_limit=None if limit_field is None else _whole_number(body[limit_field]),
+        model=words.text("model", body.get("model")),
+        output_limit=words.whole("output_limit", limit),
         output_limit_field=limit_field,
-        effort=effort,
+        effort=words.text("effort", effort),
         effort_field=effort_field,
-        stream=stream if isinstance(stream, bool) else None,
+        stream=words.truth("stream", body.get("stream")),
         fields=tuple(sorted(body)),
         body_sha256=hashlib.sha256(raw).hexdigest(),
         body_bytes=len(raw),
+        malformed=words.malformed,
     )
-
-
-def _effort(body: Mapping[str, object]) -> tuple[str | None, str | None]:
-    word = body.get("reasoning_effort")
-    if isinstance(word, str):
-        return word, "reasoning_effort"
-    reasoning = body.get("reasoning")
-    nested = reasoning.get("effort") if isinstance(reasoning, dict) else None
-    return (nested, "reasoning.effort") if isinstance(nested, str) else (None, None)
 
 
 def _whole_number(value: object) -> int | None:
@@ -85,6 +78,7 @@ class ChatFold:
         self._error: ProviderError | None = None
         self._finish_raw: str | None = None
         self._model: str | None = None
+        self._words = Words()
         self._usage = UsageFold()
         self._reasoning = False
         self._text = False
@@ -117,19 +111,23 @@ class ChatFold:
         if self._finish_raw is not None and finish is None:
             finish = Finish.UNKNOWN
         whole = self._calls.whole()
-        usage, usage_why = self._usage.read(produced=self._text or self._reasoning or whole > 0)
-        counted = usage.reasoning_tokens if usage is not None else None
+        reported = self._usage.report(
+            produced=self._text or self._reasoning or whole > 0,
+            reasoned=self._reasoning,
+            ended=self._finish_raw is not None,
+        )
+        counted = reported.usage.reasoning_tokens if reported.usage is not None else None
         return Told(
             error=self._error,
             finish=finish,
             finish_raw=self._finish_raw,
             model=self._model,
-            usage=usage,
-            usage_why=usage_why,
+            reported=reported,
             reasoning=self._reasoning or bool(counted),
             text=self._text,
             tool_calls=whole,
             cut_calls=self._calls.cut(),
+            malformed=self._words.malformed,
         )
 
     def _document(self, data: bytes) -> bool:
@@ -138,10 +136,10 @@ class ChatFold:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False
         self._note_error(document)
-        if isinstance(document.model, str) and document.model:
-            self._model = document.model  # a router may begin with the name it was asked for
-        self._usage.take(document.usage)
+        # A router may begin with the name it was asked for: the last one stands.
+        self._model = self._words.text("model_served", document.model) or self._model
         choices = document.choices if isinstance(document.choices, list) else []
+        self._usage.take(document.usage, passing=bool(choices))
         for choice in choices:
             if isinstance(choice, dict):
                 self._choice(choice)
@@ -160,9 +158,9 @@ class ChatFold:
             )
 
     def _choice(self, choice: dict[str, object]) -> None:
-        raw = choice.get("finish_reason")
-        if isinstance(raw, str) and raw:  # an empty word is no end (ollama/ollama#4357)
-            self._finish_raw = raw
+        # An empty word is no end (ollama/ollama#4357).
+        raw = self._words.text("finish_raw", choice.get("finish_reason"))
+        self._finish_raw = raw or self._finish_raw
         self._usage.take(choice.get("usage"))  # Moonshot (earendil-works/pi#2017)
         index = choice.get("index")
         for name in ("delta", "message"):

@@ -14,6 +14,7 @@ import msgspec
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
 from stanchion.broker.plane.dialects.openai_usage import RESPONSES, UsageFold
 from stanchion.broker.plane.dialects.responses_output import Output
+from stanchion.broker.plane.dialects.words import Words
 from stanchion.protocol.exchange import Asked, Finish
 
 FINISHES = {
@@ -62,18 +63,19 @@ _body_decoder = msgspec.json.Decoder(dict[str, object])
 
 def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
     """The words of a request that matter, by the field that carried them."""
-    model, stream, limit = body.get("model"), body.get("stream"), body.get("max_output_tokens")
-    effort = _member(body.get("reasoning"), "effort")
+    words, limit = Words(), body.get("max_output_tokens")
+    effort = words.inside("effort", body.get("reasoning"), "effort")
     return Asked(
-        model=model if isinstance(model, str) else None,
-        output_limit=_whole_number(limit),
+        model=words.text("model", body.get("model")),
+        output_limit=words.whole("output_limit", limit),
         output_limit_field=None if limit is None else "max_output_tokens",
-        effort=effort if isinstance(effort, str) else None,
-        effort_field="reasoning.effort" if isinstance(effort, str) else None,
-        stream=stream if isinstance(stream, bool) else None,
+        effort=words.text("effort", effort),
+        effort_field=None if effort is None else "reasoning.effort",
+        stream=words.truth("stream", body.get("stream")),
         fields=tuple(sorted(body)),
         body_sha256=hashlib.sha256(raw).hexdigest(),
         body_bytes=len(raw),
+        malformed=words.malformed,
     )
 
 
@@ -85,6 +87,7 @@ class ResponseFold:
         self._error: ProviderError | None = None
         self._finish_raw: str | None = None
         self._model: str | None = None
+        self._words = Words()
         self._usage = UsageFold(RESPONSES)
         self._output = Output()
 
@@ -133,20 +136,21 @@ class ResponseFold:
         """Everything so far."""
         raw, output = self._finish_raw, self._output
         produced = output.text or output.thoughts or output.whole_calls > 0
-        usage, usage_why = self._usage.read(produced=produced)
+        reported = self._usage.report(produced=produced, reasoned=output.thoughts, ended=True)
+        usage = reported.usage
         counted = usage.reasoning_tokens if usage is not None else None
         return Told(
             error=self._error,
             finish=self._finish(),
             finish_raw=raw,
             model=self._model,
-            usage=usage,
-            usage_why=usage_why,
+            reported=reported,
             # Only an item that holds nothing is contradicted by a count of none.
             reasoning=output.thoughts or bool(counted) or (output.reasoned and counted is None),
             text=output.text,
             tool_calls=output.whole_calls,
             cut_calls=output.cut_calls,
+            malformed=self._words.malformed,
         )
 
     def _finish(self) -> Finish | None:
@@ -173,9 +177,8 @@ class ResponseFold:
             self._finish_raw = reason or status
 
     def _named(self, response: object) -> None:
-        model = _member(response, "model")
-        if self._model is None and isinstance(model, str) and model:
-            self._model = model
+        if self._model is None:
+            self._model = self._words.text("model_served", _member(response, "model")) or None
 
     def _note_error(self, holder: Mapping[str, object], *, bare: bool = False) -> None:
         """The first error that says anything stays: Azure explains a `response.failed` without a

@@ -1,14 +1,12 @@
 """Folds the usage objects of both OpenAI APIs, chat completions and responses. Pure.
 
-The last object wins, figures are cumulative and never summed, a figure out of range is unknown.
-It must never turn an absent figure into 0.
+Input includes what a cache gave, output includes reasoning (OpenAI API reference, "usage"), unless
+the figures themselves say otherwise: vendors of the same format count reasoning beside the output.
 """
 
 from dataclasses import dataclass
 
-from stanchion.protocol.usage import Usage
-
-MAX_TOKENS = 2**53 - 1
+from stanchion.broker.plane.dialects.figures import GROWING, Figures, Reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,58 +22,74 @@ RESPONSES = Names(input="input_tokens", output="output_tokens")
 
 
 class UsageFold:
-    """The last usage object that came."""
+    """The figures so far."""
 
     def __init__(self, names: Names = CHAT) -> None:
         self._names = names
-        self._last: dict[str, object] | None = None
+        self._figures = Figures()
+        self._total: int | None = None
+        self._passing = False
 
-    def take(self, value: object) -> None:
-        """A usage member of a chunk, a body or a choice; null says nothing."""
-        if isinstance(value, dict) and value:
-            self._last = value
+    def take(self, value: object, *, passing: bool = False) -> None:
+        """A usage member of a chunk, a body or a choice; null says nothing.
 
-    def read(self, *, produced: bool) -> tuple[Usage | None, str | None]:
-        """The usage and, where something is unknown, why.
-
-        `produced`: text, reasoning or a tool call came; 0 output tokens contradict that
-        (BerriAI/litellm#41849).
+        `passing`: it came beside content, and may be that of a moment (vllm-project/vllm#5708).
         """
-        if self._last is None:
-            return None, "the provider reported no usage"
-        usage = _usage(self._last, self._names)
-        if produced and usage.output_tokens == 0:
-            contradicted = Usage(
-                input_tokens=usage.input_tokens,
-                cache_read_tokens=usage.cache_read_tokens,
-                cache_write_tokens=usage.cache_write_tokens,
-            )
-            return contradicted, "0 output tokens were reported for a response with content"
-        if usage.output_tokens is None:
-            return usage, f"the provider reported no valid {self._names.output}"
-        return usage, None
+        if not isinstance(value, dict):
+            return
+        self._passing = passing
+        prompt = _details(value, self._names.input)
+        cached = prompt.get("cached_tokens")
+        if cached is None:  # Moonshot (earendil-works/pi#2017), DeepSeek API reference
+            cached = value.get("cached_tokens", value.get("prompt_cache_hit_tokens"))
+        figures = self._figures
+        figures.take("input_tokens", value.get(self._names.input))
+        figures.take("output_tokens", value.get(self._names.output))
+        reasoning = _details(value, self._names.output).get("reasoning_tokens")
+        figures.take("reasoning_tokens", reasoning)
+        figures.take("cache_read_tokens", cached)
+        figures.take("cache_write_tokens", prompt.get("cache_write_tokens"))
+        total = value.get("total_tokens")
+        self._total = total if isinstance(total, int) else self._total
 
+    def report(self, *, produced: bool, reasoned: bool, ended: bool) -> Reported:
+        """All of it.
 
-def _usage(said: dict[str, object], names: Names) -> Usage:
-    prompt = _details(said, names.input)
-    cached = _count(prompt.get("cached_tokens"))
-    if cached is None:  # Moonshot (earendil-works/pi#2017), DeepSeek API reference
-        cached = _count(said.get("cached_tokens", said.get("prompt_cache_hit_tokens")))
-    return Usage(
-        input_tokens=_count(said.get(names.input)),
-        output_tokens=_count(said.get(names.output)),
-        reasoning_tokens=_count(_details(said, names.output).get("reasoning_tokens")),
-        cache_read_tokens=cached,
-        cache_write_tokens=_count(prompt.get("cache_write_tokens")),
-    )
+        `produced`: text, reasoning or a tool call came; `reasoned`: reasoning did. `ended`: a
+        reason for the end came.
+        """
+        return self._figures.report(
+            produced=produced,
+            reasoned=reasoned,
+            output=self._names.output,
+            momentary=GROWING if self._passing and not ended else frozenset(),
+            input_includes_cache=self._input_includes_cache(),
+            output_includes_reasoning=self._output_includes_reasoning(),
+        )
+
+    def _input_includes_cache(self) -> bool:
+        """False where the cache gave more than there was."""
+        given, cached = self._figures.get("input_tokens"), self._figures.get("cache_read_tokens")
+        return given is None or cached is None or cached <= given
+
+    def _output_includes_reasoning(self) -> bool | None:
+        """By arithmetic where it tells: the total has the reasoning once, in the output or not.
+
+        xAI counts it beside the output. A total that fits neither leaves it open.
+        """
+        given, made, reasoning = (
+            self._figures.get(name)
+            for name in ("input_tokens", "output_tokens", "reasoning_tokens")
+        )
+        if made is None or not reasoning:
+            return True
+        if given is None or self._total is None:
+            return reasoning <= made
+        if self._total == given + made:
+            return reasoning <= made or None
+        return False if self._total == given + made + reasoning else None
 
 
 def _details(said: dict[str, object], name: str) -> dict[str, object]:
     value = said.get(f"{name}_details")
     return value if isinstance(value, dict) else {}
-
-
-def _count(value: object) -> int | None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 <= value <= MAX_TOKENS else None
