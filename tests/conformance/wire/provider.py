@@ -48,6 +48,10 @@ class Capture:
     def sha256(self) -> str:
         return hashlib.sha256(self.body).hexdigest()
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(sorted(json.loads(self.body)))
+
     def limit(self, dialect: Dialect) -> object:
         """The one output limit of the request; None where there is none, or fields disagree."""
         return self._one(_LIMITS[dialect])

@@ -11,7 +11,7 @@ by the passing of minutes.
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,8 @@ from conformance.wire.recorded import load, paths
 from conformance.wire.replay import WAYS
 from functional.broker.live import live_broker
 from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.exchange import Answered, Asked, FactStatus
+from stanchion.protocol.usage import Usage
 
 pytestmark = pytest.mark.timeout(300)  # all exchanges are made for the first test
 
@@ -64,13 +66,16 @@ def test_three_ends_agree(made: Made, path: Path, way: str) -> None:
 
 
 def assert_request(exchanged: Exchanged, dialect: Dialect) -> None:
-    """What the provider captured is what the receipt says."""
-    asked, capture = exchanged.start.asked, exchanged.capture
-    assert asked.body_sha256 == capture.sha256
-    assert asked.body_bytes == len(capture.body)
-    assert asked.output_limit == capture.limit(dialect)
-    assert asked.effort == capture.effort(dialect)
-    assert asked.model == capture.model(dialect)
+    """What the provider captured is what the receipt says was sent, and says of what was not."""
+    sent, capture = exchanged.start.sent, exchanged.capture
+    assert sent.body_sha256 == capture.sha256
+    assert sent.body_bytes == len(capture.body)
+    assert sent.output_limit == capture.limit(dialect)
+    assert sent.effort == capture.effort(dialect)
+    assert sent.model == capture.model(dialect)
+    assert sent.fields == capture.fields
+    assert exchanged.start.asked == sent, "nothing was declared that would make them differ"
+    assert_stated(sent, ("model", "output_limit", "effort", "stream", "thinking_budget"))
 
 
 def assert_response(exchanged: Exchanged, status: int, *, whole: bool) -> None:
@@ -81,3 +86,14 @@ def assert_response(exchanged: Exchanged, status: int, *, whole: bool) -> None:
     assert answered.body_sha256 == hashlib.sha256(sent).hexdigest()
     assert answered.body_bytes == len(sent)
     assert reply.whole == whole
+    assert_stated(answered, answered.facts)
+    assert {f"usage.{name}" for name in Usage.__struct_fields__} <= answered.facts.keys()
+
+
+def assert_stated(record: Asked | Answered, names: Iterable[str]) -> None:
+    """Each value has a status, and is null exactly where that is not `observed`."""
+    for name in names:
+        value: object = record
+        for part in name.split("."):
+            value = None if value is None else getattr(value, part)
+        assert (record.facts[name] is FactStatus.OBSERVED) == (value is not None), name

@@ -1,6 +1,7 @@
 """Sendings whose fate nobody knows, and retries that are no calls, through a real broker."""
 
 import asyncio
+import hashlib
 
 import pytest
 
@@ -58,10 +59,12 @@ async def test_a_lost_sending_is_ambiguous_and_its_cost_unknown_whatever_follows
 ) -> None:
     async with upstream(lost, GOOD) as provider, enrolled(broker, provider.port) as run:
         assert (await ask(run.directory, BODY, lease=run.lease)).status == 200
-        assert len(provider.received) == 2
+        captured = [hashlib.sha256(request.body).hexdigest() for request in provider.received]
         async with broker.client() as client:
             view, bundle = await client.run(run.id), await client.bundle(run.id)
         verified = await bundle_of(broker, run)
+    (start,) = (r for r in verified.records if isinstance(r, ExchangeStart))
+    assert captured == [start.sent.body_sha256] * 2, "each sending is the one on record"
     (tried,) = (r for r in verified.records if isinstance(r, ExchangeTry))
     (end,) = (r for r in verified.records if isinstance(r, ExchangeEnd))
     assert (tried.ambiguous, tried.status) == (True, None)

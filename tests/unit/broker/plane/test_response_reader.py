@@ -6,7 +6,7 @@ from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROP
 from stanchion.broker.plane.dialects.gemini import READER as GEMINI
 from stanchion.broker.plane.dialects.openai_chat import READER
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
-from stanchion.protocol.exchange import ErrorClass, ExchangeResult
+from stanchion.protocol.exchange import AnswerFlag, ErrorClass, ExchangeResult
 
 TEXT = b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
 STOP = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'
@@ -122,7 +122,36 @@ def test_a_stream_beyond_the_caps_is_unreadable_not_an_error_of_ours() -> None:
     tap.saw(b"data: " + b"x" * (16 * 1024 * 1024 + 1))
     tap.saw(DONE)
     assert tap.holds_from(DONE) is None
-    assert tap.answered(complete=True).result is ExchangeResult.UNREADABLE
+    answered = tap.answered(complete=True)
+    assert answered.result is ExchangeResult.UNREADABLE
+    assert (answered.text_present, answered.tool_calls, answered.cut_tool_calls) == (None,) * 3
+
+
+def test_what_was_seen_before_reading_failed_stays_seen() -> None:
+    tap = reader()
+    tap.saw(TEXT)
+    tap.saw(b"data: " + b"x" * (16 * 1024 * 1024 + 1))
+    answered = tap.answered(complete=True)
+    assert (answered.text_present, answered.tool_calls) == (True, None)
+
+
+def test_figures_that_cannot_be_are_named_as_they_are_on_record() -> None:
+    tap = reader()
+    usage = b'{"choices":[],"usage":{"prompt_tokens":-7,"completion_tokens":0}}'
+    tap.saw(TEXT + STOP + b"data: " + usage + b"\n\n" + DONE)
+    answered = tap.answered(complete=True)
+    assert answered.malformed == {"usage.input_tokens": "-7", "usage.output_tokens": "0"}
+    assert answered.flags == (AnswerFlag.USAGE_CONTRADICTION,)
+    assert (answered.input_includes_cache, answered.output_includes_reasoning) == (True, True)
+
+
+def test_a_completed_response_without_figures_is_flagged() -> None:
+    tap = reader()
+    tap.saw(TEXT + STOP + DONE)
+    answered = tap.answered(complete=True)
+    assert answered.flags == (AnswerFlag.USAGE_ABSENT,)
+    assert (answered.input_includes_cache, answered.output_includes_reasoning) == (None, None)
+    assert reader().answered(complete=False).flags == ()
 
 
 def test_error_words_are_short() -> None:
