@@ -137,7 +137,7 @@ def automatic(asked: dict[str, Any]) -> Call:
         config = {**asked["config"], "tools": [_ran(name) for name in TOOLS]}
         answer = await settled(client.models.generate_content(**{**asked, "config": config}))
         for content in answer.automatic_function_calling_history or ():
-            if content.role == "model" and content.parts[0].function_call:
+            if content.role == "model" and any(part.function_call for part in content.parts):
                 told.saw(content)
         told.saw(answer)
 

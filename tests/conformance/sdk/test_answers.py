@@ -5,8 +5,6 @@ the response headers but for those of the hop, and of an error its class, words,
 body, code and request id. Nothing is left out: both providers make their ids from the request.
 """
 
-import dataclasses
-
 import pytest
 
 from conformance.sdk.matrix import BASIC, CASE, Talk, cases, loops, told_by, ways_told
@@ -35,7 +33,7 @@ async def test_a_200_that_goes_wrong(
 ) -> None:
     direct, brokered = await ways_told(stage, talk, scene, shape, flavour)
     assert brokered == direct
-    assert direct.headers or direct.failure
+    assert direct.headers or direct.failure or scene == "no body"
 
 
 @pytest.mark.parametrize(CASE, cases(["reset"], BASIC))
@@ -44,15 +42,16 @@ async def test_a_reset_reaches_the_client_as_a_cut(
 ) -> None:
     """The one word in which the ways differ: a local socket has no resets to pass on."""
     direct, brokered = await ways_told(stage, talk, scene, shape, flavour)
-    assert _lost(direct) == "ReadError"
-    assert _lost(brokered) == "RemoteProtocolError"
-    assert dataclasses.replace(brokered, failure=None) == dataclasses.replace(direct, failure=None)
+    cut = {"ReadError": "RemoteProtocolError"}  # httpx2's; aiohttp has one class for both
+    assert _lost(brokered) == cut.get(_lost(direct), _lost(direct))
+    brokered.failure = direct.failure
+    assert brokered == direct
 
 
-def _lost(told: Told) -> object:
+def _lost(told: Told) -> str:
     """How the connection was lost, in the word of the HTTP client below the SDK."""
     assert told.failure is not None
-    return told.failure["cause"]
+    return str(told.failure["cause"])
 
 
 @pytest.mark.parametrize(CASE, cases(STATUSES, BASIC))
@@ -67,7 +66,7 @@ async def test_a_refusal(stage: Stage, talk: Talk, scene: str, shape: str, flavo
     CASE,
     [
         *cases(["429 that passes"], ("streamed",)),
-        *cases(["529 that passes"], ("streamed",), keep=0),
+        *cases(["503 that passes"], ("streamed",), keep=0),
     ],
 )
 async def test_a_failure_that_the_broker_waits_out(
@@ -82,7 +81,7 @@ async def test_a_failure_that_the_broker_waits_out(
 @pytest.mark.parametrize(
     CASE,
     [
-        *cases(["529 that passes"], ("streamed",)),
+        *cases(["503 that passes"], ("streamed",)),
         *cases(["429 that passes"], ("streamed",), keep=0),
     ],
 )
