@@ -76,6 +76,7 @@ class DeltaScrub:
         self._families = spellings.texts
         self._starts = spellings.starts
         self._signs = spellings.signs
+        self._escaped_sign = spellings.escaped_sign
         self._sign = self._signs[0]
         self._letter = self._sign.letter
         self._turns = 2 * len(self._signs)
@@ -126,7 +127,9 @@ class DeltaScrub:
                 return True
             if self._sign.pattern.search(data):
                 return True
-        return _BACKSLASH in data and b"\\u00" in data
+        return (
+            _BACKSLASH in data and b"\\u00" in data and self._escaped_sign.search(data) is not None
+        )
 
     def _let_go(self, data: bytes) -> None:
         self._left += len(data)

@@ -74,6 +74,12 @@ class Spellings:
         letters = gate(self.key[1:LEAST].encode()).letters.decode()
         return tuple(_sign(letter, self.key) for letter in letters)
 
+    @cached_property
+    def escaped_sign(self) -> re.Pattern[bytes]:
+        """One of these letters, escaped, or what may become one at the end of the bytes."""
+        codes = "|".join(sorted({f"{ord(letter):02x}" for letter in self.key[1:LEAST]}))
+        return re.compile(f"\\\\u00(?i:{codes}|[2-7]?\\Z)".encode())
+
     def masked(self, data: bytes) -> bytes:
         """The same bytes with an asterisk for each byte of the key; the same object without any."""
         for family in self.families:
