@@ -87,6 +87,10 @@ def test_a_whole_file_is_read() -> None:
         (ACCOUNT.replace(".com", ".com:99999"), "base_url"),
         (ACCOUNT.replace(".com", ".com:0"), "base_url"),
         (ACCOUNT.replace("https://api.example.com", "https://"), "base_url"),
+        (ACCOUNT.replace("api.example", "@api.example"), "base_url"),
+        (ACCOUNT.replace(".com", ".com:"), "base_url"),
+        (ACCOUNT.replace("/v1", "/v1?"), "base_url"),
+        (ACCOUNT.replace("api.", "api\\t."), "base_url"),
         ('version = 1\n[broker]\negress_proxy = "http://proxy"', "HOST:PORT"),
         ('version = 1\n[broker]\negress_proxy = "https://proxy:1"', "egress_proxy"),
         ('version = 1\n[broker]\negress_proxy = "http://proxy:1/x"', "without a path"),
@@ -104,9 +108,10 @@ def test_text_that_is_not_utf_8_is_refused() -> None:
         read_config(b"\xff")
 
 
-def test_a_password_in_an_address_is_not_shown() -> None:
+@pytest.mark.parametrize("rest", ["h/", "h:99999/", "b_d/", "[h/"])
+def test_a_password_in_an_address_is_not_shown(rest: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        split_base_url("https://u:hunter2@h/", field="f", allow_plain_http=False)
+        split_base_url(f"https://u:hunter2@{rest}", field="f", allow_plain_http=False)
     assert "hunter2" not in str(refused.value)
 
 

@@ -28,6 +28,9 @@ _Positive = Annotated[int, Meta(gt=0)]
 _Dollars = Annotated[str, Meta(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6})?$")]
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?\Z|[0-9a-f:.]{2,45}\Z")
+_AUTHORITY = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\Z")
+"""What becomes the Host header; no user, no empty port."""
+_URL = re.compile(r"[\x21-\x7e]+\Z")
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?\Z")
 
 T = TypeVar("T")
@@ -181,15 +184,16 @@ def read_config(data: bytes) -> Config:
 
 def split_base_url(text: str, *, field: str, allow_plain_http: bool) -> SplitResult:
     """The parts of a safe base URL: scheme, host, port and a plain path; nothing else."""
+    if {"?", "#", "@"} & set(text):
+        raise _bad(field, None, "has no user, query or fragment")
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError as error:
         raise _bad(field, text, f"is a URL ({error})") from None
-    if url.scheme not in {"https", "http"} or not _HOST.match(url.hostname or ""):
+    plain = _URL.match(text) and _AUTHORITY.match(url.netloc) and _HOST.match(url.hostname or "")
+    if url.scheme not in {"https", "http"} or not plain or port == 0:
         raise _bad(field, text, "is https://HOST[:PORT][/PATH]")
-    if url.query or url.fragment or url.username or url.password or port == 0:
-        raise _bad(field, None, "has no user, query or fragment")
     if not _PATH.match(url.path):
         raise _bad(field, text, "has a path of plain letters, digits and ._~-")
     if url.scheme == "http" and not (allow_plain_http or is_loopback(url.hostname or "")):
@@ -211,7 +215,7 @@ def split_proxy_url(text: str) -> tuple[str, int]:
         port = url.port
     except ValueError as error:
         raise _bad(field, None, f"is a URL ({error})") from None
-    if url.username or url.password:
+    if "@" in text:
         raise _bad(field, None, "has no user or password: they would stand here in the open")
     if url.scheme != "http" or not _HOST.match(url.hostname or "") or not port:
         raise _bad(field, text, "is http://HOST:PORT")
