@@ -10,9 +10,6 @@ import pytest
 from fakes.raw_sink import RawSink, raw_sink
 from functional.broker.live import LiveBroker, enrolled, live_broker
 from security.broker.raw_client import Target
-from unit.broker.conftest import attempt
-
-__all__ = ["attempt"]
 
 
 @pytest.fixture(scope="module")

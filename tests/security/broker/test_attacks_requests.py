@@ -1,12 +1,12 @@
 """Attacks 25, 27 to 34: bodies that hide or flood, budgets, limits, and keys of the agent's own."""
 
 import asyncio
+import contextlib
 import gzip
 import hashlib
 import json
 import socket
 import zlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -17,15 +17,11 @@ from fakes.raw_sink import ANSWER_BODY, RawSink
 from fakes.supervisor import ask
 from fakes.upstream import STREAM_HEAD, Received, chunk, response, say, stream, upstream
 from functional.broker.live import LiveBroker, enrolled
+from functional.broker.plane.in_process import in_process
 from security.broker.raw_client import BODY, Reply, Target, parsed, received
-from stanchion.broker.attempts.attempt import Attempt
-from stanchion.broker.plane import model_socket
 from stanchion.broker.plane.http_gate import MAX_BODY_BYTES
-from stanchion.broker.plane.model_socket import (
-    MAX_BODIES_BYTES,
-    MAX_CONNECTIONS,
-    ModelConnection,
-)
+from stanchion.broker.plane.limits import Limits as Waits
+from stanchion.broker.plane.model_socket import MAX_BODIES_BYTES
 from stanchion.broker.plane.replies import constant_reply
 from stanchion.protocol.exchange import ExchangeResult
 from stanchion.protocol.launch import Budget, Limit, Limits, LimitSource
@@ -163,60 +159,40 @@ async def test_attack_28_bodies_of_one_attempt_are_bounded_together_and_others_g
 
 # Attack 29: those who never come to an end.
 
-
-@pytest.fixture
-async def served(attempt: Attempt, tmp_path: Path) -> AsyncIterator[Path]:
-    """The socket of an attempt in this process, so that its deadlines can be short."""
-    loop = asyncio.get_running_loop()
-    path = tmp_path / "model.sock"
-    server = await loop.create_unix_server(lambda: ModelConnection(attempt, loop), str(path))
-    yield path
-    server.close()
+SOON = 0.1
 
 
-async def test_attack_29_a_head_that_never_ends_is_cut_off(
-    attempt: Attempt, served: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_socket, "HEAD_DEADLINE_S", 0.05)
-    for data in (b"", b"POST /v1/chat/completions HTTP/1.1\r\nx: ", b"\r\n"):
-        reader, writer = await asyncio.open_unix_connection(str(served))
-        writer.write(data)
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        (b"", "request_head_too_slow"),
+        (b"\r\n", "request_head_too_slow"),
+        (b"POST /v1/chat/completions HTTP/1.1\r\nx: ", "request_head_too_slow"),
+        (b"@content-length: 99\r\n\r\n{", "request_body_too_slow"),
+        (b"@transfer-encoding: chunked\r\n\r\n1\r\n{\r\n", "request_body_too_slow"),
+    ],
+)
+async def test_attack_29_what_never_ends_is_cut_off(data: bytes, word: str) -> None:
+    async with in_process(9, limits=Waits(request_head_s=SOON, request_body_s=SOON)) as stage:
+        start = stage.head(0).partition(b"content-length")[0]
+        reader, writer = await stage.connect()
+        writer.write(data.replace(b"@", start))
         assert await reader.read() == b""
+        assert await stage.denied() == word
         writer.close()
-    await attempt.settle(20)
-    assert attempt.denials == 3
 
 
-async def test_attack_29_a_body_that_never_ends_is_cut_off(
-    attempt: Attempt, served: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_socket, "BODY_DEADLINE_S", 0.05)
-    lease = await attempt.enrol(str(await attempt.enrol_token()), "boot")
-    head = (
-        f"POST /v1/chat/completions HTTP/1.1\r\nx-stanchion-lease: {lease.token}\r\n"  # type: ignore[union-attr]
-        "content-length: 99\r\n\r\n"
-    )
-    reader, writer = await asyncio.open_unix_connection(str(served))
-    writer.write(head.encode() + b"{")
-    assert await reader.read() == b""
-    writer.close()
-    await attempt.settle(20)
-    assert attempt.denials == 1
-
-
-async def test_attack_29_a_head_that_drips_is_cut_off_all_the_same(
-    attempt: Attempt, served: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_socket, "HEAD_DEADLINE_S", 0.2)
-    reader, writer = await asyncio.open_unix_connection(str(served))
-    end = asyncio.get_running_loop().create_task(reader.read())
-    while not end.done():
-        writer.write(b"P")
-        await asyncio.wait({end}, timeout=0.01)
-    assert await end == b""
-    writer.close()
-    await attempt.settle(20)
-    assert attempt.denials == 1
+async def test_attack_29_a_head_that_drips_is_cut_off_all_the_same() -> None:
+    async with in_process(9, limits=Waits(request_head_s=SOON)) as stage:
+        reader, writer = await stage.connect()
+        with contextlib.suppress(ConnectionError):
+            while not reader.at_eof():
+                writer.write(b"P")
+                await writer.drain()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(1), SOON / 20)
+        assert await stage.denied() == "request_head_too_slow"
+        writer.close()
 
 
 async def test_attack_29_many_idle_connections_are_in_nobodys_way(broker: LiveBroker) -> None:
@@ -226,7 +202,7 @@ async def test_attack_29_many_idle_connections_are_in_nobodys_way(broker: LiveBr
         enrolled(broker, provider.port) as other,
     ):
         path = str(run.directory / "model.sock")
-        idle = [await asyncio.open_unix_connection(path) for _ in range(MAX_CONNECTIONS + 50)]
+        idle = [await asyncio.open_unix_connection(path) for _ in range(Waits().connections + 50)]
         answers = await asyncio.gather(
             *(ask(other.directory, BODY, lease=other.lease) for _ in range(20))
         )

@@ -1,13 +1,15 @@
 """Opens a connection to a provider: resolved anew each time, verified, never to a link-local host.
 
-It decides nothing about a request. TLS is verified as the target's context says; a name that
-resolves to a link-local address is refused before a byte of ours was written.
+It decides nothing about a request. TLS is verified as the target's context says. The addresses that
+are checked are those that are dialled: a name that leads to a link-local one, even as one of many,
+is refused before anybody there hears of it.
 """
 
 import asyncio
 import contextlib
 import errno
 import ipaddress
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
 
@@ -16,6 +18,8 @@ from stanchion.broker.plane.tunnel import open_tunnel
 from stanchion.broker.plane.upstream import Target, Upstream
 
 CONNECT_S = 30.0
+_METADATA = frozenset({"100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"})
+"""Of Alibaba, Oracle, Amazon and Google, by their manuals of the instance metadata service."""
 
 
 class ConnectTimeoutError(TimeoutError):
@@ -49,21 +53,39 @@ async def connect(
 
 
 async def _connect(target: Target) -> Upstream:
-    loop = asyncio.get_running_loop()
     if target.proxy is not None and target.tls is not None:
         return await _connect_through(target.proxy, target, target.tls)
+    *others, last = await _addresses(target)
+    for address in others:
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            return await _dial(target, address)
+    return await _dial(target, last)
+
+
+async def _dial(target: Target, address: str) -> Upstream:
+    loop = asyncio.get_running_loop()
     _, upstream = await loop.create_connection(
         lambda: Upstream(loop),
-        target.host,
+        address,
         target.port,
         ssl=target.tls,
         server_hostname=target.host if target.tls is not None else None,
     )
-    peer = upstream.peer
-    if peer is not None and is_link_local(peer):
-        upstream.close()
-        raise OSError(errno.EACCES, f"{target.host} resolves to the link-local address {peer}")
     return upstream
+
+
+async def _addresses(target: Target) -> list[str]:
+    """Where the host is."""
+    try:
+        addresses = [str(ipaddress.ip_address(target.host))]
+    except ValueError:
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    forbidden = next(filter(is_link_local, addresses), None)
+    if forbidden is not None:
+        raise OSError(errno.EACCES, f"{target.host} resolves to the link-local address {forbidden}")
+    return addresses
 
 
 async def _connect_through(proxy: tuple[str, int], target: Target, tls: ssl.SSLContext) -> Upstream:
@@ -82,8 +104,12 @@ async def _connect_through(proxy: tuple[str, int], target: Target, tls: ssl.SSLC
 
 
 def is_link_local(address: str) -> bool:
-    """Cloud machines serve credentials on such addresses; no provider lives there."""
-    return ipaddress.ip_address(address.partition("%")[0]).is_link_local
+    """Cloud machines serve credentials on such addresses, and on the few others that are listed
+    here; no provider lives there.
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    inner = found.ipv4_mapped or found.sixtofour if found.version == 6 else None
+    return any(one.is_link_local or str(one) in _METADATA for one in (found, inner) if one)
 
 
 @contextlib.asynccontextmanager

@@ -60,6 +60,8 @@ class ResponseReader:
         self._blind: str | None = None if form is not Form.OTHER else "not JSON, no event stream"
         self._sha256 = hashlib.sha256()
         self._carry = b""
+        self._marked = False
+        """Whether a marker came since the last event ended."""
         self.size_bytes = 0
         self.semantic_events = 0
 
@@ -72,6 +74,7 @@ class ResponseReader:
             return None
         window = self._carry + data
         found = [place for marker in self._markers if (place := window.find(marker)) >= 0]
+        self._marked = self._marked or found != []
         return max(0, min(found) - len(self._carry)) if found else None
 
     def saw(self, data: bytes) -> None:
@@ -99,10 +102,7 @@ class ResponseReader:
         """Whether an event has begun, or come, that may turn out to be terminal."""
         if self._form is not Form.EVENTS or self._blind is not None or self.terminal:
             return False
-        if self._may_be_last(self._fold):
-            return True
-        unfinished = self._splitter.unfinished
-        return any(marker in unfinished for marker in self._markers)
+        return self._marked or self._may_be_last(self._fold)
 
     @property
     def by_events(self) -> bool:
@@ -160,11 +160,16 @@ class ResponseReader:
         self._whole += data
 
     def _events(self, data: bytes) -> None:
+        ended = False
         try:
             for event in self._splitter.feed(data):
                 self._event(event)
+                ended = ended or isinstance(event, SseEvent)
         except SseOverflowError as error:
             self._blind = str(error)
+        if ended and self._marked:  # what is unfinished now came with these bytes: it is short
+            unfinished = self._splitter.unfinished
+            self._marked = any(marker in unfinished for marker in self._markers)
 
     def _event(self, event: SseEvent | StrayLine) -> None:
         if isinstance(event, StrayLine):

@@ -26,6 +26,8 @@ from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.pool import Line, Pool
 from stanchion.broker.secrets import Secret
 
+_VERSIONS = frozenset({"1.0", "1.1"})
+"""Of an answer. The parser knows others, which have another framing."""
 MAX_HEAD_BYTES = 64 * 1024
 _KEEP_ALIVE = re.compile(r"(?:^|[,\s])timeout=(?P<seconds>[0-9]{1,6})(?:$|[,\s])")
 _KEEP_ALIVE_MARGIN_S = 1.0
@@ -274,7 +276,9 @@ class Upstream(asyncio.Protocol):
             return
         self._in_body = True
         self._response.status = status
-        if not _is_chunked_or_none(self._response.get("transfer-encoding")):
+        if self._parser.get_http_version() not in _VERSIONS:
+            self._end(Ending.MALFORMED)
+        elif not _is_chunked_or_none(self._response.get("transfer-encoding")):
             self._end(Ending.MALFORMED)  # nobody asked for another coding (RFC 9112, 7.4)
         elif not self.head.done():
             self.head.set_result(self._response)
