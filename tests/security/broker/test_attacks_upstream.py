@@ -361,8 +361,8 @@ USAGES = {
     '"usage":{{"input_tokens":{0},"output_tokens":{0}}}}}}}',
     Dialect.ANTHROPIC_MESSAGES: '{{"type":"message_delta","delta":{{"stop_reason":"end_turn"}},'
     '"usage":{{"input_tokens":{0},"output_tokens":{0}}}}}',
-    Dialect.GEMINI: '{{"candidates":[{{"finishReason":"STOP"}}],"usageMetadata":{{"promptTokenCount":{0},'
-    '"candidatesTokenCount":{0},"thoughtsTokenCount":0}}}}',
+    Dialect.GEMINI: '{{"candidates":[{{"finishReason":"STOP"}}],"usageMetadata":{{'
+    '"promptTokenCount":{0},"candidatesTokenCount":{0},"thoughtsTokenCount":0}}}}',
 }
 MADE_UP = [-1, -(10**30), 10**30, 2**53, 1.5, 1e300, "5", "many", True, None, [5], {"a": 5}]
 

@@ -6,6 +6,7 @@ or on the admin API's word with every receipt durable. No core dump ever holds a
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import json
 import logging
@@ -33,6 +34,9 @@ from stanchion.protocol.admin import ErrorReply
 from stanchion.protocol.codec import encode_line
 from stanchion.protocol.refusal import Refusal, refuse
 
+PR_SET_DUMPABLE = 4
+"""prctl(2)."""
+
 _log = logging.getLogger("stanchion.broker")
 
 
@@ -52,12 +56,18 @@ class Settings:
 def run(settings: Settings) -> None:
     """Serve until the end. RefusedError, LedgerError or KeyFileError: it did not start."""
     os.umask(0o077)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    keep_memory_private()
     config = _load_config(settings.config_path)
     prepare(settings.paths)
     _log_to(settings.paths.broker_dir / "broker.log")
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings, config))
+
+
+def keep_memory_private() -> None:
+    """No core file, and no other process of this user reads our memory or environment."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 async def _serve(settings: Settings, config: Config) -> None:
