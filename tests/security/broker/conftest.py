@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.launches import KEY
 from fakes.raw_sink import RawSink, raw_sink
 from functional.broker.live import LiveBroker, enrolled, live_broker
 from security.broker.raw_client import Target
@@ -14,9 +15,12 @@ from security.broker.raw_client import Target
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[LiveBroker]:
-    """In a folder with a short path: Unix socket paths are short."""
+    """In a folder with a short path: Unix socket paths are short. Nothing may fail inside it."""
     with tempfile.TemporaryDirectory(prefix="st") as folder, live_broker(Path(folder)) as broker:
         yield broker
+        assert broker.process.poll() is None
+        assert b"unexpected" not in broker.paths.log_file.read_bytes()
+        assert KEY.encode() not in broker.paths.log_file.read_bytes() + broker.output.read_bytes()
 
 
 @pytest.fixture(scope="module")
