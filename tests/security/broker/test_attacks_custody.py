@@ -326,8 +326,22 @@ async def test_attack_64_no_account_and_no_variable_stands_in_for_a_missing_one(
         assert CANARY not in str(request)
 
 
-@pytest.mark.parametrize("credential", ["file:absent", "env:ABSENT_KEY", "env:", "file:"])
-def test_attack_64_a_credential_that_is_not_there_is_an_error_at_start(
+@pytest.mark.parametrize("credential", ["file:absent", "env:ABSENT_KEY"])
+async def test_attack_64_a_key_that_is_not_there_is_an_error_at_launch(
+    root: Path, credential: str
+) -> None:
+    async with upstream(response(200, ANSWER_BODY)) as provider:
+        config = configured(root, provider.port, credential)
+        with live_broker(root, "--config", config) as broker:
+            with pytest.raises(RefusedError) as refused:
+                await opened(broker, "poor", "other")
+            assert refused.value.refusal.id == "credential_missing"
+            await (await opened(broker, "rich", "lab")).close()
+        assert provider.received == []
+
+
+@pytest.mark.parametrize("credential", ["env:", "file:", CANARY])
+def test_attack_64_a_credential_that_names_no_place_is_an_error_at_start(
     root: Path, credential: str
 ) -> None:
     ended = command(root, "serve", "--config", configured(root, 9, credential))

@@ -228,3 +228,16 @@ def test_the_wait_that_an_error_asks_for_is_read_from_its_body() -> None:
     reader.saw(body)
     reader.answered(complete=True)
     assert reader.retry_after_ms == 38_400
+
+
+def test_a_marker_is_seen_in_bytes_that_nobody_asked_about_before() -> None:
+    """While an event is held the relay does not ask where another may start."""
+    stream = reader()
+    stream.saw(b"data: {}\n\n")
+    assert not stream.undecided
+    stream.saw(b'data: {"err')
+    assert not stream.undecided
+    stream.saw(b'or"')
+    assert stream.undecided
+    stream.saw(b": null}\n\n")
+    assert not stream.undecided

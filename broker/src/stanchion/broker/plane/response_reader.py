@@ -62,6 +62,8 @@ class ResponseReader:
         self._carry = b""
         self._marked = False
         """Whether a marker came since the last event ended."""
+        self._looked = False
+        """Whether the bytes that come next were looked through for one."""
         self.size_bytes = 0
         self.semantic_events = 0
 
@@ -74,13 +76,16 @@ class ResponseReader:
             return None
         window = self._carry + data
         found = [place for marker in self._markers if (place := window.find(marker)) >= 0]
-        self._marked = self._marked or found != []
+        self._marked, self._looked = self._marked or found != [], True
         return max(0, min(found) - len(self._carry)) if found else None
 
     def saw(self, data: bytes) -> None:
         """Take a copy of bytes of the body."""
         self._sha256.update(data)
         self.size_bytes += len(data)
+        if not self._looked:
+            self.holds_from(data)
+        self._looked = False
         keep = max(map(len, self._markers)) - 1
         self._carry = (self._carry + data)[-keep:]
         if self._whole is not None:
