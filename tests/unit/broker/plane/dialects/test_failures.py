@@ -121,6 +121,38 @@ LIMIT = 128_000
             ),
             ErrorClass.LIMIT_REJECTED,
         ),
+        (429, ProviderError(words="x", code="credit_balance_exhausted"), ErrorClass.BILLING),
+        (429, ProviderError(words="x", kind="exceeded_current_quota_error"), ErrorClass.QUOTA),
+        (429, ProviderError(words="x", kind="engine_overloaded_error"), ErrorClass.OVERLOADED),
+        (429, ProviderError(words="x", code="1113"), ErrorClass.BILLING),
+        (400, ProviderError(words="x", code="Arrearage"), ErrorClass.BILLING),
+        (403, ProviderError(words="Used all available credits or"), ErrorClass.BILLING),
+        (429, ProviderError(words="reached its monthly spending limit."), ErrorClass.BILLING),
+        (429, ProviderError(words="add a card on /account/billing"), ErrorClass.RATE_LIMITED),
+        (
+            429,
+            ProviderError(words="see error-code#token-limit", code="insufficient_quota"),
+            ErrorClass.RATE_LIMITED,
+        ),
+        (
+            429,
+            ProviderError(
+                words="too large: output tokens must be less", code="rate_limit_exceeded"
+            ),
+            ErrorClass.RATE_LIMITED,
+        ),
+        (
+            400,
+            ProviderError(words="Provider returned error", detail="max_tokens is too large"),
+            ErrorClass.LIMIT_REJECTED,
+        ),
+        (
+            400,
+            ProviderError(words="the valid range of max_tokens is [1"),
+            ErrorClass.LIMIT_REJECTED,
+        ),
+        (400, ProviderError(words="Range of input length should be"), ErrorClass.CONTEXT_OVERFLOW),
+        (400, ProviderError(words="exceeded model token limit: 9"), ErrorClass.CONTEXT_OVERFLOW),
         (
             400,
             ProviderError(words="maximum context length is 8192 tokens, your prompt has 9000"),

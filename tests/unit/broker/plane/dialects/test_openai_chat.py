@@ -1,84 +1,7 @@
-import hashlib
-
 import pytest
 
-from stanchion.broker.plane.dialects.openai_chat import READER, ChatFold, read_request
+from stanchion.broker.plane.dialects.openai_chat import FINISHES, READER, ChatFold
 from stanchion.protocol.exchange import Finish
-
-
-def test_the_words_of_a_request_are_read_with_their_fields() -> None:
-    raw = b"{}"
-    asked = read_request(
-        {
-            "model": "m",
-            "max_completion_tokens": 5,
-            "max_tokens": 5,
-            "reasoning": {"effort": "high", "x": 1},
-            "stream": True,
-            "x_unknown": None,
-        },
-        raw,
-    )
-    assert (asked.output_limit, asked.output_limit_field) == (5, "max_completion_tokens")
-    assert (asked.effort, asked.effort_field) == ("high", "reasoning.effort")
-    assert asked.fields == (
-        "max_completion_tokens",
-        "max_tokens",
-        "model",
-        "reasoning",
-        "stream",
-        "x_unknown",
-    )
-    assert asked.body_sha256 == hashlib.sha256(raw).hexdigest()
-    assert asked.body_bytes == 2
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"model": 5, "max_tokens": None, "reasoning_effort": 3, "stream": "yes", "reasoning": "x"},
-        {"max_tokens": 1.5, "reasoning": {"effort": ["high"]}},
-    ],
-)
-def test_what_is_absent_or_of_another_type_is_unknown(body: dict[str, object]) -> None:
-    asked = read_request(body, b"")
-    assert (asked.model, asked.output_limit, asked.effort, asked.stream) == (None,) * 4
-
-
-def test_two_fields_that_disagree_say_nothing_and_both_are_kept() -> None:
-    """Which of them a vendor obeys, nobody knows (vllm-project/vllm#35705 sends both)."""
-    body = {
-        "max_completion_tokens": 128_000,
-        "max_tokens": 10,
-        "reasoning_effort": 1,
-        "reasoning": {"effort": 2},
-    }
-    asked = read_request(body, b"")
-    assert (asked.output_limit, asked.effort) == (None, None)
-    assert asked.malformed == {
-        "output_limit": "max_completion_tokens 128000, max_tokens 10",
-        "effort": "reasoning_effort 1, reasoning.effort 2",
-    }
-
-
-def test_what_cannot_be_a_setting_is_kept_apart_from_what_is_absent() -> None:
-    body = {"model": 5, "max_tokens": "4k", "reasoning": "high", "stream": 1}
-    assert read_request(body, b"").malformed == {
-        "model": "5",
-        "output_limit": "a text of 2 characters",
-        "effort": "a text of 4 characters",
-        "stream": "1",
-    }
-    assert read_request({}, b"").malformed == {}
-
-
-def test_a_finish_or_a_model_that_is_no_text_is_malformed_until_one_comes() -> None:
-    fold = ChatFold()
-    fold.stream_event(b'{"model":3,"choices":[{"finish_reason":7}]}')
-    assert fold.told().malformed == {"model_served": "3", "finish_raw": "7"}
-    fold.stream_event(b'{"model":"m","choices":[{"finish_reason":"stop"}]}')
-    assert fold.told().malformed == {}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +13,13 @@ def test_a_finish_or_a_model_that_is_no_text_is_malformed_until_one_comes() -> N
         ("length", Finish.LENGTH),
         ("content_filter", Finish.CONTENT_FILTER),
         ("network_error", Finish.ERROR),
-        ("else", Finish.UNKNOWN),
+        ("insufficient_system_resource", Finish.ERROR),
+        ("abort", Finish.ERROR),
+        ("sensitive", Finish.CONTENT_FILTER),
+        ("model_context_window_exceeded", Finish.LENGTH),
+        ("model_length", Finish.LENGTH),
+        ("eos_hit", Finish.UNKNOWN),
+        ("Stop", Finish.UNKNOWN),
     ],
 )
 def test_finish_words_are_normalised_and_kept(word: str, finish: Finish) -> None:
@@ -123,6 +52,14 @@ def test_nonsense_says_nothing(data: bytes) -> None:
     assert (told.text, told.reasoning, told.tool_calls, fold.done) == (False, False, 0, False)
 
 
+def test_a_finish_or_a_model_that_is_no_text_is_malformed_until_one_comes() -> None:
+    fold = ChatFold()
+    fold.stream_event(b'{"model":3,"choices":[{"finish_reason":7}]}')
+    assert fold.told().malformed == {"model_served": "3", "finish_raw": "7"}
+    fold.stream_event(b'{"model":"m","choices":[{"finish_reason":"stop"}]}')
+    assert fold.told().malformed == {}
+
+
 def test_done_is_terminal_and_nothing_else_is() -> None:
     fold = ChatFold()
     fold.stream_event(b'{"choices":[{"delta":{"content":"[DONE]"}}]}')
@@ -132,7 +69,7 @@ def test_done_is_terminal_and_nothing_else_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "member", [b'"reasoning_content":"x"', b'"reasoning":"x"', b'"reasoning_details":[{"x":1}]']
+    "member", [b'"reasoning_content":"x"', b'"reasoning":"x"', b'"reasoning_details":[{"x":"1"}]']
 )
 def test_any_form_of_reasoning_is_evidence(member: bytes) -> None:
     fold = ChatFold()
@@ -172,5 +109,28 @@ def test_an_error_in_words_or_without_a_wrapper_is_one() -> None:
 
 def test_every_end_and_error_carries_a_marker() -> None:
     """What has no marker may leave before it is read: this is what makes that sound."""
-    for event in (b"[DONE]", b'{"error":{}}', b'{"finish_reason":"network_error"}'):
+    for event in (
+        b"[DONE]",
+        b'{"error":{}}',
+        b'{"object":"error"}',
+        *(b'{"finish_reason":"%b"}' % w.encode() for w, f in FINISHES.items() if f is Finish.ERROR),
+    ):
         assert any(marker in event for marker in READER.markers)
+
+
+def test_of_several_model_names_the_last_is_the_one_that_served() -> None:
+    fold = ChatFold()
+    for data in (b'{"model":"alias"}', b'{"model":"fx-1"}', b'{"model":""}', b'{"model":null}'):
+        fold.stream_event(data)
+    assert fold.told().model == "fx-1"
+
+
+def test_an_error_inside_a_choice_is_one_and_the_first_stays() -> None:
+    fold = ChatFold()
+    fold.stream_event(
+        b'{"choices":[{"error":{"code":502,"message":"gone"},"finish_reason":"stop"}]}'
+    )
+    fold.stream_event(b'{"error":{"message":"later"}}')
+    error = fold.told().error
+    assert error is not None
+    assert (error.words, error.status, fold.failed) == ("gone", 502, True)

@@ -5,8 +5,10 @@ import pytest
 from stanchion.broker.plane.dialects.tool_calls import ToolCalls
 
 
-def fragment(index: object, name: str | None, arguments: object) -> dict[str, Any]:
-    return {"index": index, "function": {"name": name, "arguments": arguments}}
+def fragment(
+    index: object, name: str | None, arguments: object, call: str | None = None
+) -> dict[str, Any]:
+    return {"index": index, "id": call, "function": {"name": name, "arguments": arguments}}
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,11 @@ def fragment(index: object, name: str | None, arguments: object) -> dict[str, An
         ([fragment(0, "f", "{}"), fragment(1, "g", "{")], 1, 1),
         ([fragment(0, "f", "\ud800")], 0, 1),
         ([fragment("x", "f", "{}"), "junk", {"function": 3}], 1, 0),
+        ([fragment(0, "f", "{}", "a"), fragment(0, "f", "{}", "b")], 2, 0),
+        ([fragment(None, "f", "{}", "a"), fragment(None, "g", "{", "b")], 1, 1),
+        ([fragment(0, "f", "{", "a"), fragment(0, None, "}", "b")], 1, 0),
+        ([fragment(0, "f", "{", "a"), fragment(0, "f", "}", "a")], 1, 0),
+        ([fragment(0, "f", "{"), fragment(0, "f", "}")], 1, 0),
     ],
 )
 def test_only_whole_calls_count(fragments: list[Any], whole: int, cut: int) -> None:

@@ -24,6 +24,8 @@ class ProviderError:
     status: int | None = None
     retry_after_ms: int | None = None
     """The wait that the object itself asks for, beside any header."""
+    detail: str | None = None
+    """What a router says that its own provider said: it is classified by, and never kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,43 @@ _BY_CODE = {
     "server_error": ErrorClass.SERVER_ERROR,
     "api_error": ErrorClass.SERVER_ERROR,
     "timeout_error": ErrorClass.SERVER_ERROR,
+    # OpenAI API documentation, "Error codes": all of them come as 429
+    "credit_balance_exhausted": ErrorClass.BILLING,
+    "organization_spend_limit_exceeded": ErrorClass.BILLING,
+    "project_spend_limit_exceeded": ErrorClass.BILLING,
+    "organization_usage_limit_exceeded": ErrorClass.QUOTA,
+    # Moonshot API documentation, "Errors"
+    "invalid_authentication_error": ErrorClass.AUTH,
+    "incorrect_api_key_error": ErrorClass.AUTH,
+    "permission_denied_error": ErrorClass.AUTH,
+    "resource_not_found_error": ErrorClass.MODEL_NOT_FOUND,
+    "engine_overloaded_error": ErrorClass.OVERLOADED,
+    "exceeded_current_quota_error": ErrorClass.QUOTA,
+    "rate_limit_reached_error": ErrorClass.RATE_LIMITED,
+    # GLM API documentation, "Errors": business codes, of which a used-up account's come as 429
+    "1110": ErrorClass.AUTH,
+    "1111": ErrorClass.AUTH,
+    "1112": ErrorClass.AUTH,
+    "1113": ErrorClass.BILLING,
+    "1121": ErrorClass.AUTH,
+    "1211": ErrorClass.MODEL_NOT_FOUND,
+    "1261": ErrorClass.CONTEXT_OVERFLOW,
+    "1301": ErrorClass.INVALID_REQUEST,
+    "1302": ErrorClass.RATE_LIMITED,
+    "1308": ErrorClass.QUOTA,
+    "1309": ErrorClass.BILLING,
+    "1310": ErrorClass.QUOTA,
+    # Alibaba Cloud Model Studio documentation, "Error codes": an account in arrears comes as 400
+    "Arrearage": ErrorClass.BILLING,
+    "AllocationQuota.FreeTierOnly": ErrorClass.QUOTA,
+    "InvalidApiKey": ErrorClass.AUTH,
+    "ModelNotFound": ErrorClass.MODEL_NOT_FOUND,
+    "DataInspectionFailed": ErrorClass.INVALID_REQUEST,
+    "data_inspection_failed": ErrorClass.INVALID_REQUEST,
+    "Throttling": ErrorClass.RATE_LIMITED,
+    "Throttling.RateQuota": ErrorClass.RATE_LIMITED,
+    "Throttling.AllocationQuota": ErrorClass.RATE_LIMITED,
+    "limit_requests": ErrorClass.RATE_LIMITED,
     # Google's reasons (google.rpc ErrorInfo) and statuses (google.rpc.Code)
     "API_KEY_INVALID": ErrorClass.AUTH,
     "API_KEY_SERVICE_BLOCKED": ErrorClass.AUTH,
@@ -51,6 +88,14 @@ _BY_CODE = {
 }
 _QUOTA_OF_A_DAY = re.compile(r"PerDay")
 """In the id of a used-up quota of Google's; no wait that a run could make mends it."""
+_QUOTA_OF_A_MINUTE = re.compile(r"error-code#token-limit")
+"""Qwen's tokens of a minute come as `insufficient_quota`; only the page that its words name tells
+them from a used-up account."""
+_NO_MONEY = re.compile(
+    r"insufficient (account )?balance|used all available credits|monthly spending limit"
+    r"|can only afford|credit balance is too low|out of credits"
+)
+"""Words of providers without a code for it, which send 403 or 429 (xAI) as for something else."""
 _BY_STATUS = {
     401: ErrorClass.AUTH,
     402: ErrorClass.BILLING,
@@ -68,7 +113,7 @@ _CONTEXT_SIZES = (
 )
 _LIMIT_REFUSED = re.compile(
     r"too large|too high|too big|at most|must be|maximum|exceed|<=|less than|unsupported"
-    r"|supported range"
+    r"|supported range|valid range|range of|illegal"
 )
 _BY_WORDS = (
     (
@@ -77,7 +122,8 @@ _BY_WORDS = (
     ),
     (
         re.compile(
-            r"context (length|limit|window)|prompt is too long|too many tokens|input token count"
+            r"context (length|limit|window)|prompt (is )?too long|too many tokens|input token count"
+            r"|model token limit|range of input length|input length too long|exceeds max length"
         ),
         ErrorClass.CONTEXT_OVERFLOW,
     ),
@@ -87,18 +133,25 @@ _BY_WORDS = (
 
 def classify(status: int | None, error: ProviderError, *, output_limit: int | None) -> ErrorClass:
     """The class of a failure; `output_limit` is what the request asked for."""
-    said = (error.words or "").lower()
+    said = f"{error.words or ''} {error.detail or ''}".lower()
     status = _status(status, error)
-    if _limit_rejected(error, said, output_limit):
+    if status not in _BY_STATUS and _limit_rejected(error, said, output_limit):
         return ErrorClass.LIMIT_REJECTED
+    coded = _by_code(error, said)
+    if coded is not None:
+        return coded
+    if _NO_MONEY.search(said):
+        return ErrorClass.BILLING
+    return _BY_STATUS[status] if status in _BY_STATUS else _by_words(status, said)
+
+
+def _by_code(error: ProviderError, said: str) -> ErrorClass | None:
     if error.code is not None and _QUOTA_OF_A_DAY.search(error.code):
         return ErrorClass.QUOTA
-    for word in (error.code, error.kind):
-        if word is not None and word in _BY_CODE:
-            return _BY_CODE[word]
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    return _by_words(status, said)
+    if _QUOTA_OF_A_MINUTE.search(said):
+        return ErrorClass.RATE_LIMITED
+    coded = (_BY_CODE[word] for word in (error.code, error.kind) if word in _BY_CODE)
+    return next(coded, None)
 
 
 def _by_words(status: int | None, said: str) -> ErrorClass:

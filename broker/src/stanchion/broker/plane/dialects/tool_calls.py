@@ -11,6 +11,7 @@ import msgspec
 
 @dataclass(slots=True)
 class _Call:
+    id: object = None
     named: bool = False
     arguments: list[str] = field(default_factory=list)
 
@@ -20,6 +21,8 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self._calls: dict[tuple[int, int], _Call] = {}
+        self._earlier: list[_Call] = []
+        """Those whose place another one has taken."""
 
     def take(self, choice: int, calls: object, legacy: object) -> None:
         """Fragments of `tool_calls`, or of the older `function_call`."""
@@ -28,27 +31,44 @@ class ToolCalls:
                 if isinstance(fragment, dict):
                     index = fragment.get("index")
                     key = index if isinstance(index, int) else position
-                    self._function(choice, key, fragment.get("function"))
-        self._function(choice, -1, legacy)
+                    self._function((choice, key), fragment.get("id"), fragment.get("function"))
+        self._function((choice, -1), None, legacy)
 
     def whole(self) -> int:
         """How many came whole."""
-        return sum(_is_whole(call) for call in self._calls.values())
+        return sum(map(_is_whole, (*self._earlier, *self._calls.values())))
 
     def cut(self) -> int:
         """How many began and did not come whole."""
-        return len(self._calls) - self.whole()
+        return len(self._earlier) + len(self._calls) - self.whole()
 
-    def _function(self, choice: int, key: int, function: object) -> None:
+    def _function(self, key: tuple[int, int], call_id: object, function: object) -> None:
         if not isinstance(function, dict):
             return
-        call = self._calls.setdefault((choice, key), _Call())
         name, arguments = function.get("name"), function.get("arguments")
-        call.named = call.named or bool(isinstance(name, str) and name)
+        named = bool(isinstance(name, str) and name)
+        call = self._call(key, call_id, named=named)
+        call.named = call.named or named
         if isinstance(arguments, str):
             call.arguments.append(arguments)
         elif isinstance(arguments, dict):  # an object instead of its text
             call.arguments.append(msgspec.json.encode(arguments).decode())
+
+    def _call(self, key: tuple[int, int], call_id: object, *, named: bool) -> _Call:
+        """The call that a fragment belongs to: one of the same place, unless it begins another.
+
+        Parallel calls have come with one index for all (NousResearch/hermes-agent#62940) or none
+        (noho/dayu-agent#82): a name with another id begins one. An id alone does not, as servers
+        have sent a new one with every fragment.
+        """
+        call = self._calls.get(key)
+        another = bool(call_id) and named and call is not None and call.named
+        if call is not None and another and call.id not in (None, call_id):
+            self._earlier.append(call)
+            call = None
+        if call is None:
+            call = self._calls[key] = _Call(id=call_id or None)
+        return call
 
 
 def _is_whole(call: _Call) -> bool:

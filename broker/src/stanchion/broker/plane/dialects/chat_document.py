@@ -1,0 +1,96 @@
+"""The members of a chat chunk or a whole response that matter, and the error in it. Pure.
+
+Sources of the error's shapes: OpenAI API reference, "Errors"; OpenRouter documentation, "Errors"
+(numeric code, `metadata`, also inside a choice); vLLM before 0.11 (unwrapped, `object: error`);
+xAI (`code` and `error` as strings); GLM (`code` and `msg`, also with status 200); Gemini's
+compatible API (in a list); FastAPI (`detail`). It must never take an answer for an error.
+"""
+
+import msgspec
+
+from stanchion.broker.plane.dialects.base import ProviderError
+
+
+class Document(msgspec.Struct):
+    """Anything may be of any type."""
+
+    model: object = None
+    choices: object = None
+    usage: object = None
+    error: object = None
+    message: object = None
+    msg: object = None
+    detail: object = None
+    code: object = None
+    kind: object = msgspec.field(default=None, name="type")
+    what: object = msgspec.field(default=None, name="object")
+
+
+_decoder = msgspec.json.Decoder(Document)
+_list_decoder = msgspec.json.Decoder(list[Document])
+_FINE = (None, "", 0, "0", 200, "200")
+"""Codes of answers that are no error."""
+
+
+def decoded(data: bytes) -> Document | None:
+    """The document in `data`; None = it is none."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        found = _list_decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found[0] if len(found) == 1 and found[0].error is not None else None
+
+
+def error_in(document: Document) -> ProviderError | None:
+    """The error that the document reports, if it does."""
+    if isinstance(document.error, dict):
+        return error_of(document.error)
+    if isinstance(document.error, str) and document.error:
+        return ProviderError(words=document.error, code=_code(document.code))
+    if document.what == "error":
+        return _unwrapped(document, document.message)
+    if document.choices is None and document.code not in _FINE:
+        said = document.message if isinstance(document.message, str) else document.msg
+        return _unwrapped(document, said) if isinstance(said, str) and said else None
+    if document.choices is None and isinstance(document.detail, str) and document.detail:
+        return ProviderError(words=document.detail)
+    return None
+
+
+def error_of(value: dict[str, object]) -> ProviderError:
+    """An error object."""
+    metadata = value.get("metadata")
+    more = metadata if isinstance(metadata, dict) else {}
+    return ProviderError(
+        words=_word(value.get("message")),
+        code=_code(value.get("code")),
+        kind=_word(value.get("type")) or _word(more.get("error_type")),
+        param=_word(value.get("param")),
+        status=_status(value.get("code")),
+        detail=_word(more.get("raw")),
+    )
+
+
+def _unwrapped(document: Document, said: object) -> ProviderError:
+    return error_of({"message": said, "code": document.code, "type": document.kind})
+
+
+def _status(code: object) -> int | None:
+    """A code that is an HTTP status."""
+    number = isinstance(code, int) and not isinstance(code, bool)
+    return code if number and isinstance(code, int) and 400 <= code <= 599 else None
+
+
+def _code(code: object) -> str | None:
+    """A code that is a vendor's own word or number."""
+    if isinstance(code, int) and not isinstance(code, bool):
+        return None if _status(code) is not None else str(code)
+    return _word(code)
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
