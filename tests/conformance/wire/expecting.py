@@ -31,7 +31,7 @@ INCLUDES: dict[Dialect, tuple[bool | None, bool | None]] = {
 }
 """Whether input includes the cache and output the reasoning, where a fixture with figures does not
 say otherwise."""
-NO_ANSWER = frozenset({"asked", "mismatch", "refused", "retry_after_asked_ms", "unread"})
+NO_ANSWER = frozenset({"asked", "denied", "mismatch", "retry_after_asked_ms", "unread"})
 """Expectations that are not of the answer."""
 
 

@@ -7,9 +7,10 @@ no silence of a fixture is waited for.
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from conformance.wire.provider import Capture, Provider, provider
-from conformance.wire.recorded import Recorded, load
+from conformance.wire.recorded import load
 from conformance.wire.replay import pieces
 from fakes.launches import LIMIT, MODEL
 from fakes.supervisor import Response, parse
@@ -19,13 +20,11 @@ from stanchion.protocol.launch import Effort, Limit, Limits, LimitSource, Waits
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, Record
 
 AT_A_TIME = 12
-SMALL = 4096
-"""Bodies up to this size leave byte by byte; larger ones in pieces of a prime number of bytes."""
-LARGE_PIECE = 4093
 PATIENCE_S = 120.0
 """For an exchange that hangs: it fails then."""
 
 Key = tuple[Path, str]
+M = TypeVar("M", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -34,33 +33,38 @@ class Door:
 
     path: str
     body: str
-    effort: str
+    effort: str = "max"
+    whole_path: str | None = None
+    """Where another one is for an answer that is not streamed."""
+
+    def target(self, content_type: str) -> str:
+        streamed = content_type.startswith("text/event")
+        return self.path if streamed else self.whole_path or self.path
 
 
+_GEMINI = f"/v1beta/models/{MODEL}"
 DOORS = {
     Dialect.OPENAI_CHAT: Door(
         path="/v1/chat/completions",
         body=f'{{ "model":"{MODEL}", "max_tokens" : {LIMIT},"reasoning_effort":"max","stream":true,'
         '"x_unknown":{"a":1.50,"b":1.0e4},"messages":[{"role":"user","content":"caf\\u00e9 é"}]}',
-        effort="max",
     ),
     Dialect.OPENAI_RESPONSES: Door(
         path="/v1/responses",
         body=f'{{ "model":"{MODEL}", "max_output_tokens" : {LIMIT},"reasoning":{{"effort":"max"}},'
         '"stream":true,"x_unknown":1.50,"input":[{"role":"user","content":"caf\\u00e9 é"}]}',
-        effort="max",
     ),
     Dialect.ANTHROPIC_MESSAGES: Door(
         path="/v1/messages",
         body=f'{{ "model":"{MODEL}", "max_tokens" : {LIMIT},"output_config":{{"effort":"max"}},'
         '"stream":true,"x_unknown":1.50,"messages":[{"role":"user","content":"caf\\u00e9 é"}]}',
-        effort="max",
     ),
     Dialect.GEMINI: Door(
-        path=f"/v1beta/models/{MODEL}:streamGenerateContent?alt=sse",
-        body=f'{{ "generationConfig":{{"maxOutputTokens" : {LIMIT},"thinkingConfig":'
-        '{"thinkingLevel":"high"}},"x_unknown":1.50,"contents":[{"role":"user","parts":'
-        '[{"text":"caf\\u00e9 é"}]}]}',
+        path=f"{_GEMINI}:streamGenerateContent?alt=sse",
+        whole_path=f"{_GEMINI}:generateContent",
+        body='{ "contents":[{"role":"user","parts":[{"text":"caf\\u00e9 é"}]}],"x_unknown":1.50,'
+        f'"generationConfig":{{"maxOutputTokens" : {LIMIT},'
+        '"thinkingConfig":{"thinkingLevel":"high"}}}',
         effort="high",
     ),
 }
@@ -74,21 +78,17 @@ class Exchanged:
     reply: Response
     records: tuple[Record, ...]
 
+    def of(self, kind: type[M]) -> list[M]:
+        """The records of a kind."""
+        return [record for record in self.records if isinstance(record, kind)]
+
     @property
     def start(self) -> ExchangeStart:
-        return next(r for r in self.records if isinstance(r, ExchangeStart))
+        return self.of(ExchangeStart)[0]
 
     @property
     def end(self) -> ExchangeEnd:
-        return next(r for r in self.records if isinstance(r, ExchangeEnd))
-
-
-def cut(recorded: Recorded, way: str) -> list[bytes]:
-    """The body in the pieces that the provider writes."""
-    body = recorded.whole
-    if way == "bytes" and len(body) > SMALL:
-        return [body[i : i + LARGE_PIECE] for i in range(0, len(body), LARGE_PIECE)]
-    return pieces(recorded, way)
+        return self.of(ExchangeEnd)[0]
 
 
 async def exchange_all(broker: LiveBroker, keys: list[Key]) -> dict[Key, Exchanged | BaseException]:
@@ -109,7 +109,7 @@ async def _exchange(broker: LiveBroker, path: Path, way: str) -> Exchanged:
     effort = asked.effort or DOORS[dialect].effort
     limit = Limit(value=asked.limit or LIMIT, source=LimitSource.LAUNCH)
     async with (
-        provider(recorded, cut(recorded, way)) as up,
+        provider(recorded, pieces(recorded, way)) as up,
         enrolled(
             broker,
             up.port,
@@ -119,14 +119,17 @@ async def _exchange(broker: LiveBroker, path: Path, way: str) -> Exchanged:
             waits=Waits(max_wait_s=0),  # a failure goes back at once
         ) as run,
     ):
-        reply = await _ask(run, up, dialect, (asked.body or DOORS[dialect].body).encode())
-        return Exchanged(up.capture, reply, await broker.records(run.id))
+        reply = await _ask(run, up, DOORS[dialect])
+    await broker.close(run.id)  # everything is on record then, also what was not waited for
+    return Exchanged(up.capture, reply, await broker.records(run.id))
 
 
-async def _ask(run: Enrolment, up: Provider, dialect: Dialect, body: bytes) -> Response:
+async def _ask(run: Enrolment, up: Provider, door: Door) -> Response:
     """The harness's side: its request, and everything that comes back."""
+    body = (up.recorded.request.body or door.body).encode()
+    target = door.target(up.recorded.content_type)
     head = (
-        f"POST {DOORS[dialect].path} HTTP/1.1\r\nhost: relay\r\ncontent-type: application/json\r\n"
+        f"POST {target} HTTP/1.1\r\nhost: relay\r\ncontent-type: application/json\r\n"
         f"x-stanchion-lease: {run.lease}\r\ncontent-length: {len(body)}\r\n\r\n"
     )
     reader, writer = await asyncio.open_unix_connection(str(run.directory / "model.sock"))

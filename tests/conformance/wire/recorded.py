@@ -1,5 +1,8 @@
 """The fixture files: one exchange each, as data. What a file may say is written here only.
 
+A new trap is a new file: its bytes, where they were seen, and what the record must say. Every test
+of this folder takes it up by itself.
+
 about = "what goes on, in one sentence"
 source = "where it was seen: an issue, a specification, a vendor's page"
 vendor = "moonshot"                  # where it is one vendor's own
@@ -18,10 +21,14 @@ effort = "max"
 
 [expected]                           # the record; what is absent is null, false or 0
 result = "completed"
+unread = true                        # where nobody could say what the body holds
 [expected.asked]                     # words of the request, where the fixture is about them
+[expected.mismatch]                  # in place of all that: it never leaves, for this difference,
+denied = "..."                       # or for this word; then the file has no response
 """
 
 import base64
+import functools
 import re
 import tomllib
 from pathlib import Path
@@ -83,6 +90,16 @@ class Recorded(_Table, frozen=True, kw_only=True):
         return self.ends == "stall" and self.expected["result"] == "truncated"
 
     @property
+    def is_encoded(self) -> bool:
+        """Whether the body comes in an encoding, which is undone before it is read."""
+        return "content-encoding" in self.headers
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the request is one that never reaches the provider."""
+        return not {"mismatch", "denied"}.isdisjoint(self.expected)
+
+    @property
     def given(self) -> tuple[Piece, ...]:
         """The pieces as they are given; a body leaves the provider event by event."""
         if self.body is None:
@@ -96,13 +113,30 @@ class Recorded(_Table, frozen=True, kw_only=True):
         return b"".join(piece.data for piece in self.given)
 
 
+@functools.cache
 def load(path: Path) -> Recorded:
     """The file, or why it is none."""
     recorded = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Recorded)
-    assert (recorded.body is None) != (not recorded.pieces), f"{path}: a body or pieces"
+    given = (recorded.body is not None) + bool(recorded.pieces) + recorded.is_refused
+    assert given == 1, f"{path}: a body, or pieces, or a mismatch"
     return recorded
 
 
 def paths(dialect: Dialect) -> list[Path]:
     """The files of a dialect."""
     return sorted((FOLDER / dialect.value).glob("*.toml"))
+
+
+def refusals(dialect: Dialect) -> list[Path]:
+    """Those whose request never reaches the provider."""
+    return [path for path in paths(dialect) if load(path).is_refused]
+
+
+def answers(dialect: Dialect) -> list[Path]:
+    """Those with a response."""
+    return [path for path in paths(dialect) if not load(path).is_refused]
+
+
+def readable(dialect: Dialect) -> list[Path]:
+    """Those whose bytes can be read as they come."""
+    return [path for path in answers(dialect) if not load(path).is_encoded]

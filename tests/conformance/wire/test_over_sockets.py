@@ -1,11 +1,11 @@
-"""Each recorded trap through a live broker over real sockets, three ways.
+"""Each recorded trap through one live broker over real sockets, three ways.
 
 Harness, broker and provider are three ends: what the harness asked is what the provider captured
 and what the receipt says, to the byte; what the provider sent is what the harness got and what the
 receipt digests; and the record is the one that the fixture expects. In the way `bytes`, bodies of
 more than SMALL bytes leave in larger pieces; the cut at every byte of the small ones is made in
-memory (test_replayed), where it is one of some hundred thousand. Not here either: what ends only
-by the passing of minutes.
+memory (test_replayed), where it is one of some hundred thousand. What ends only by the passing of
+minutes is in test_silence and test_in_virtual_time.
 """
 
 import asyncio
@@ -17,31 +17,32 @@ from pathlib import Path
 import pytest
 
 from conformance.wire.expecting import assert_answered
-from conformance.wire.over_sockets import DOORS, Exchanged, Key, exchange_all
-from conformance.wire.recorded import load, paths
+from conformance.wire.over_sockets import Exchanged, exchange_all
+from conformance.wire.recorded import answers, load, refusals
 from conformance.wire.replay import WAYS
 from functional.broker.live import live_broker
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Answered, Asked, FactStatus
+from stanchion.protocol.receipt import Denied, Mismatched
 from stanchion.protocol.usage import Usage
 
 pytestmark = pytest.mark.timeout(300)  # all exchanges are made for the first test
 
-PATHS = [path for dialect in DOORS for path in paths(dialect) if not load(path).needs_the_clock]
-KEYS = [(path, way) for path in PATHS for way in WAYS]
+ANSWERED = [
+    (path, way)
+    for dialect in Dialect
+    for path in answers(dialect)
+    if not load(path).needs_the_clock
+    for way in WAYS
+]
+REFUSED = [(path, "given") for dialect in Dialect for path in refusals(dialect)]
 Made = Callable[[Path, str], Exchanged]
 
 
 @pytest.fixture(scope="module")
 def made() -> Made:
-    found: dict[Key, Exchanged | BaseException] = {}
-    for dialect in DOORS:  # a broker each: one has at most 500 open attempts
-        keys = [(path, way) for path, way in KEYS if path.parent.name == dialect]
-        with (
-            tempfile.TemporaryDirectory(prefix="st") as folder,
-            live_broker(Path(folder)) as broker,
-        ):
-            found |= asyncio.run(exchange_all(broker, keys))
+    with tempfile.TemporaryDirectory(prefix="st") as folder, live_broker(Path(folder)) as broker:
+        found = asyncio.run(exchange_all(broker, [*ANSWERED, *REFUSED]))
 
     def get(path: Path, way: str) -> Exchanged:
         exchanged = found[path, way]
@@ -53,20 +54,36 @@ def made() -> Made:
 
 
 @pytest.mark.parametrize(
-    ("path", "way"), [pytest.param(p, w, id=f"{p.parent.name}-{p.stem}-{w}") for p, w in KEYS]
+    ("path", "way"), [pytest.param(p, w, id=f"{p.parent.name}-{p.stem}-{w}") for p, w in ANSWERED]
 )
 def test_three_ends_agree(made: Made, path: Path, way: str) -> None:
     recorded, exchanged = load(path), made(path, way)
     dialect = Dialect(path.parent.name)
-    assert_request(exchanged, dialect)
+    assert_request(exchanged, dialect, recorded.expected.get("asked", {}))
     # what stalls here has said its last word: the broker ends it in good order
     assert_response(exchanged, recorded.status, whole=recorded.ends in {"whole", "stall"})
     assert_answered(exchanged.end.answered, recorded.expected, dialect)
     assert exchanged.end.retry_after_asked_ms == recorded.expected.get("retry_after_asked_ms")
 
 
-def assert_request(exchanged: Exchanged, dialect: Dialect) -> None:
-    """What the provider captured is what the receipt says was sent, and says of what was not."""
+@pytest.mark.parametrize(
+    ("path", "way"), [pytest.param(p, w, id=f"{p.parent.name}-{p.stem}") for p, w in REFUSED]
+)
+def test_a_request_that_differs_never_leaves(made: Made, path: Path, way: str) -> None:
+    exchanged, expected = made(path, way), load(path).expected
+    assert exchanged.capture.requests == []
+    assert exchanged.reply.status in {400, 403}
+    assert [r.why for r in exchanged.of(Denied)] == [
+        expected[name] for name in ("denied",) if name in expected
+    ]
+    assert [
+        {"field": m.field, "declared": m.declared, "observed": m.observed}
+        for m in (r.mismatch for r in exchanged.of(Mismatched))
+    ] == [{"observed": None, **expected[name]} for name in ("mismatch",) if name in expected]
+
+
+def assert_request(exchanged: Exchanged, dialect: Dialect, named: dict[str, object]) -> None:
+    """What the provider captured is what the receipt says, and what the fixture names."""
     sent, capture = exchanged.start.sent, exchanged.capture
     assert sent.body_sha256 == capture.sha256
     assert sent.body_bytes == len(capture.body)
@@ -74,6 +91,7 @@ def assert_request(exchanged: Exchanged, dialect: Dialect) -> None:
     assert sent.effort == capture.effort(dialect)
     assert sent.model == capture.model(dialect)
     assert sent.fields == capture.fields
+    assert {name: getattr(sent, name) for name in named} == named
     assert exchanged.start.asked == sent, "nothing was declared that would make them differ"
     assert_stated(sent, ("model", "output_limit", "effort", "stream", "thinking_budget"))
 
