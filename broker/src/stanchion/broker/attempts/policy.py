@@ -13,6 +13,20 @@ from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
 from stanchion.protocol.launch import Isolation, LaunchSpec, LimitSource
 from stanchion.protocol.refusal import refuse
 
+LIMIT_MEMBERS: dict[Dialect, tuple[str, ...]] = {
+    Dialect.OPENAI_CHAT: ("max_tokens", "max_completion_tokens"),
+    Dialect.OPENAI_RESPONSES: ("max_output_tokens",),
+    Dialect.ANTHROPIC_MESSAGES: ("max_tokens",),
+    Dialect.GEMINI: (),
+}
+"""Members of a request body that carry its output limit; where it stands deeper, none."""
+EFFORT_MEMBERS: dict[Dialect, tuple[str, ...]] = {
+    Dialect.OPENAI_CHAT: ("reasoning_effort",),
+    Dialect.OPENAI_RESPONSES: (),
+    Dialect.ANTHROPIC_MESSAGES: (),
+    Dialect.GEMINI: (),
+}
+
 
 def check_launch(order: OpenRun, profiles: dict[str, Profile]) -> tuple[Profile, Account]:
     """The profile and account that the launch may use; RefusedError for the first broken rule."""
@@ -179,11 +193,19 @@ def _check_isolation(spec: LaunchSpec, profile: Profile) -> None:
 
 
 def _check_corrections(spec: LaunchSpec) -> None:
-    if spec.corrections:
-        raise refuse(
-            "correction_unsupported",
-            field="corrections",
-            value=", ".join(correction.field for correction in spec.corrections),
-            rule=f"no request of {spec.dialect} is corrected on its way",
-            remedy="Use an adapter that writes limit and effort itself",
-        )
+    """A correction may only write what the launch declares, and where the dialect has it."""
+    limit = spec.limits.output_tokens
+    declared: dict[str, int | str | None] = {
+        **dict.fromkeys(LIMIT_MEMBERS[spec.dialect], None if limit is None else limit.value),
+        **dict.fromkeys(EFFORT_MEMBERS[spec.dialect], spec.effort.word),
+    }
+    for correction in spec.corrections:
+        if correction.field not in declared or correction.value != declared[correction.field]:
+            raise refuse(
+                "correction_unsupported",
+                field=f"corrections.{correction.field}",
+                value=correction.value,
+                rule=f"a correction writes the declared output limit or effort into one of "
+                f"{', '.join(declared) or 'no field'} of {spec.dialect}",
+                remedy="Use an adapter that corrects nothing else",
+            )

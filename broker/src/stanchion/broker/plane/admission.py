@@ -8,6 +8,7 @@ words.
 from dataclasses import dataclass
 from typing import Protocol
 
+from stanchion.broker.plane.corrections import corrected
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.fields.policy import first_denied
 from stanchion.broker.plane.http_gate import UPSTREAM, Route
@@ -15,6 +16,7 @@ from stanchion.broker.plane.json_gate import BodyError, read_object
 from stanchion.broker.plane.path_model import with_path
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Asked
+from stanchion.protocol.launch import LaunchSpec
 
 
 class Request(Protocol):
@@ -46,6 +48,27 @@ class Refusal:
     def record(self) -> str:
         """What the receipt says."""
         return f"{self.word}: {self.detail}" if self.detail else self.word
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A request as it is sent."""
+
+    body: bytes
+    asked: Asked
+    """Its words, read from these very bytes."""
+    corrections: tuple[str, ...]
+    """The fields that are not as they came."""
+
+
+def leaving(spec: LaunchSpec, request: Request, asked: Asked, *, side: str | None) -> Leaving:
+    """The request that came, but for the corrections that were declared; none of a side request."""
+    made = corrected(request.body, spec.corrections if side is None else ())
+    if not made.fields:
+        return Leaving(request.body, asked, ())
+    path = UPSTREAM[request.route][1]
+    sent = READERS[spec.dialect].read_request(read_object(made.body), made.body)
+    return Leaving(made.body, with_path(sent, path, request.model) or sent, made.fields)
 
 
 def admitted(dialect: Dialect, request: Request, allow_fields: frozenset[str]) -> Asked | Refusal:

@@ -2,11 +2,13 @@
 
 The story in order. The request leaves only after its exchange.start is durable, and the terminal
 event goes back only after its exchange.end is. Bodies pass unchanged; the only bytes of our own are
-constant error bodies and the asterisks over an echoed key.
+declared corrections, constant error bodies and the asterisks over an echoed key.
 """
 
+from dataclasses import replace
+
 from stanchion.broker.attempts.wire_check import judge
-from stanchion.broker.plane.admission import Refusal, admitted
+from stanchion.broker.plane.admission import Refusal, admitted, leaving
 from stanchion.broker.plane.forwarding import Desk, Forwarding
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.replies import constant_reply
@@ -26,20 +28,25 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
         return
     number = desk.next_exchange()
     side, difference = judge(desk.spec, asked, request.body, exchange=number)
+    sent = leaving(desk.spec, request, asked, side=side)
+    if sent.corrections:
+        _, difference = judge(desk.spec, sent.asked, request.body, exchange=number)
     if difference is not None:
-        await desk.note_mismatch(asked, difference)
+        await desk.note_mismatch(sent.asked, difference)
         if desk.enforced:
             down.reply(403, constant_reply("mismatch"))
             return
-    if not await desk.admit(number, asked):
+    if not await desk.admit(number, sent.asked):
         _refuse(desk, down, Refusal(403, "budget_spent"))
         return
     try:
-        await desk.note_start(number, asked, request, side=side)
+        await desk.note_start(
+            number, asked, request, side=side, sent=sent.asked, corrections=sent.corrections
+        )
     except LedgerError:
         down.reply(503, constant_reply("no_receipt"))
         return
-    await _carry_out(desk, request, down, number, asked)
+    await _carry_out(desk, replace(request, body=sent.body), down, number, asked, sent.asked)
 
 
 def _refuse(desk: Desk, down: ModelConnection, refusal: Refusal) -> None:
@@ -48,7 +55,12 @@ def _refuse(desk: Desk, down: ModelConnection, refusal: Refusal) -> None:
 
 
 async def _carry_out(
-    desk: Desk, request: ModelRequest, down: ModelConnection, number: int, asked: Asked
+    desk: Desk,
+    request: ModelRequest,
+    down: ModelConnection,
+    number: int,
+    asked: Asked,
+    sent: Asked,
 ) -> None:
     """The part of the story after exchange.start: send, answer, record, deliver."""
     sending = Sending(
@@ -59,7 +71,7 @@ async def _carry_out(
         body_sha256=asked.body_sha256,
         waits=desk.spec.waits,
     )
-    forwarding = Forwarding(desk, request, down, number=number, asked=asked, sending=sending)
+    forwarding = Forwarding(desk, request, down, number=number, asked=sent, sending=sending)
     try:
         answer = await sending.run(forwarding.send)
         await desk.note_end(

@@ -91,7 +91,14 @@ class Desk(Pacing, Protocol):
         """Whether the budget has room for it; if not, the stop is ordered."""
 
     async def note_start(
-        self, number: int, asked: Asked, request: ModelRequest, *, side: str | None
+        self,
+        number: int,
+        asked: Asked,
+        request: ModelRequest,
+        *,
+        side: str | None,
+        sent: Asked | None,
+        corrections: tuple[str, ...],
     ) -> None:
         """Put the start on record, durably; LedgerError = it is not. `side`: which side request."""
 
