@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from fakes.launches import order, spec
-from stanchion.broker.attempts.policy import check_launch
+from stanchion.broker.attempts.policy import EFFORT_MEMBERS, LIMIT_MEMBERS, check_launch
 from stanchion.broker.config import Profile, built_in, read_config
 from stanchion.protocol.admin import OpenRun, Rehearsal
 from stanchion.protocol.dialects import Dialect
@@ -61,6 +61,17 @@ def test_a_launch_without_requests_needs_nobody_to_play_the_model() -> None:
     assert refused.value.refusal.id == "rehearsal_profile"
 
 
+def test_a_correction_that_writes_what_was_declared_is_taken() -> None:
+    limit = order().spec.limits.output_tokens
+    assert limit is not None
+    correction = Correction(field="max_tokens", value=limit.value, why="w")
+    check_launch(order(corrections=(correction,)), built_in().profiles)
+
+
+def test_every_dialect_says_which_members_may_be_corrected() -> None:
+    assert set(LIMIT_MEMBERS) == set(EFFORT_MEMBERS) == set(Dialect)
+
+
 def test_the_built_in_account_speaks_the_dialect_of_the_launch() -> None:
     for dialect in Dialect:
         order_of = order(dialect=dialect, effort=Effort(word="high"))
@@ -92,7 +103,11 @@ def test_the_built_in_account_speaks_the_dialect_of_the_launch() -> None:
         (evals(harness=HarnessRef(name="opencode", version="2", sha256="c")), "harness_version"),
         (evals(harness=HarnessRef(name="codex", version="1", sha256="c")), "harness_version"),
         (
-            evals(corrections=(Correction(field="max_tokens", value=5, why="w"),)),
+            evals(corrections=(Correction(field="max_tokens", value=6, why="w"),)),
+            "correction_unsupported",
+        ),
+        (
+            evals(corrections=(Correction(field="top_p", value=5, why="w"),)),
             "correction_unsupported",
         ),
         (evals(protocol=2), "protocol_version"),

@@ -2,12 +2,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from fakes.launches import LIMIT, MODEL
-from stanchion.broker.plane.admission import Refusal, admitted
+from fakes.launches import LIMIT, MODEL, spec
+from stanchion.broker.plane.admission import Leaving, Refusal, admitted, leaving
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.http_gate import UPSTREAM, Route
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Asked
+from stanchion.protocol.launch import Correction
 
 BODY = b'{"model":"%b","max_tokens":%d,"store":%b}'
 NOTHING: frozenset[str] = frozenset()
@@ -59,6 +60,22 @@ def test_the_model_of_a_path_is_the_requests_and_no_body_may_name_another() -> N
     assert (asked.model, asked.stream) == (MODEL, False)
     other = Came(Route.GENERATE, b'{"model":"other"}', MODEL)
     assert admitted(Dialect.GEMINI, other, NOTHING) == Refusal(400, "two_models")
+
+
+def test_a_request_leaves_as_it_came_but_for_the_declared_corrections() -> None:
+    correction = Correction(field="max_tokens", value=LIMIT, why="w")
+    came = Came(Route.CHAT, body().replace(b"128000", b"5"))
+    asked = admitted(Dialect.OPENAI_CHAT, came, NOTHING)
+    assert isinstance(asked, Asked)
+    bare, terms = spec(), spec(corrections=(correction,))
+    for unchanged in (
+        leaving(bare, came, asked, side=None),
+        leaving(terms, came, asked, side="title"),
+    ):
+        assert unchanged == Leaving(came.body, asked, ())
+    sent = leaving(terms, came, asked, side=None)
+    assert (sent.body, sent.corrections) == (body(), ("max_tokens",))
+    assert sent.asked == admitted(Dialect.OPENAI_CHAT, Came(Route.CHAT, body()), NOTHING)
 
 
 def test_a_field_passes_where_the_profile_allows_it() -> None:

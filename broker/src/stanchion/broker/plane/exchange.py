@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from stanchion.broker.attempts.wire_check import judge
 from stanchion.broker.plane.admission import Refusal, admitted, leaving
-from stanchion.broker.plane.forwarding import Desk, Forwarding
+from stanchion.broker.plane.desk import Desk
+from stanchion.broker.plane.forwarding import Forwarding
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.sending import Sending

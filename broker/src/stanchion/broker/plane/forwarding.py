@@ -8,36 +8,27 @@ import asyncio
 import socket
 import ssl
 from dataclasses import replace
-from typing import Protocol
 
 import msgspec
 
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.collecting import collect, first_of
 from stanchion.broker.plane.connecting import ConnectTimeoutError, connected
+from stanchion.broker.plane.desk import Desk
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.encoded_answer import EncodedAnswer
 from stanchion.broker.plane.encoded_body import encoding_of
 from stanchion.broker.plane.http_gate import UPSTREAM, returned_headers
-from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.masking import Masking
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.pacing.retry_after import asked_ms, capped
 from stanchion.broker.plane.path_model import path_to
-from stanchion.broker.plane.relay import Flow, Relayed, RelayEnd, relay
+from stanchion.broker.plane.relay import Relayed, RelayEnd, relay
 from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
-from stanchion.broker.plane.sending import Answer, Pacing, Sending, Sendings
-from stanchion.broker.plane.upstream import Ending, ResponseHead, Target, Upstream, request_head
-from stanchion.protocol.exchange import (
-    Answered,
-    Asked,
-    Deadline,
-    ErrorClass,
-    ExchangeResult,
-    Mismatch,
-)
-from stanchion.protocol.launch import LaunchSpec
+from stanchion.broker.plane.sending import Answer, Sending
+from stanchion.broker.plane.upstream import Ending, ResponseHead, Upstream, request_head
+from stanchion.protocol.exchange import Answered, Asked, Deadline, ErrorClass, ExchangeResult
 
 _DEADLINES = {
     RelayEnd.IDLE: Deadline.IDLE,
@@ -50,65 +41,6 @@ _HUNG_UP_IDLE = (
     "the request is not known, so it was not sent again"
 )
 _NOBODY_KNOWS = "no answer began: nobody knows whether the provider processed the request"
-
-
-class Desk(Pacing, Protocol):
-    """What an exchange needs of its attempt."""
-
-    flows: set[Flow]
-    limits: Limits
-
-    @property
-    def spec(self) -> LaunchSpec:
-        """The frozen terms."""
-
-    @property
-    def enforced(self) -> bool:
-        """Whether a mismatch ends the attempt."""
-
-    @property
-    def allow_fields(self) -> frozenset[str]:
-        """Names of the field policy that the profile relaxes."""
-
-    @property
-    def target(self) -> Target:
-        """Where requests go."""
-
-    @property
-    def stopping(self) -> bool:
-        """Whether no further request is served."""
-
-    def next_exchange(self) -> int:
-        """The number of the next request."""
-
-    def denied(self, word: str) -> None:
-        """Put a refusal on record."""
-
-    async def note_mismatch(self, asked: Asked, mismatch: Mismatch) -> None:
-        """Put a difference on record; under enforce, order the stop."""
-
-    async def admit(self, number: int, asked: Asked) -> bool:
-        """Whether the budget has room for it; if not, the stop is ordered."""
-
-    async def note_start(
-        self,
-        number: int,
-        asked: Asked,
-        request: ModelRequest,
-        *,
-        side: str | None,
-        sent: Asked | None,
-        corrections: tuple[str, ...],
-    ) -> None:
-        """Put the start on record, durably; LedgerError = it is not. `side`: which side request."""
-
-    def note_alive(self, number: int) -> None:
-        """The stream carried semantic events."""
-
-    async def note_end(
-        self, number: int, answered: Answered, *, scrubbed: bool, sendings: Sendings
-    ) -> None:
-        """Put the end on record, durably."""
 
 
 class Forwarding:
