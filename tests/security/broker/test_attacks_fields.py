@@ -1,18 +1,26 @@
 """Attacks 15, 16, 17 and 12: what a body asks for beyond one answer of the launched model."""
 
 import asyncio
+import hashlib
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from fakes.launches import order
 from fakes.raw_sink import RawSink
 from fakes.request_bodies import DENIED
-from functional.broker.live import LiveBroker, enrolled
+from fakes.supervisor import Supervisor
+from functional.broker.live import LiveBroker, enrolled, live_broker
 from security.broker.dialect_requests import ORDINARY
 from security.broker.raw_client import Reply, Target
 from stanchion.broker.plane.replies import constant_reply
+from stanchion.protocol.control import Enrolled
 from stanchion.protocol.dialects import Dialect
-from stanchion.protocol.receipt import Denied, ExchangeStart
+from stanchion.protocol.launch import ModelRef
+from stanchion.protocol.receipt import Denied, ExchangeStart, RunOpen
 
 REFUSAL = Reply(403, constant_reply("field_denied"))
 
@@ -53,12 +61,26 @@ def denial_after(broker: LiveBroker, target: Target, known: int) -> str:
 
 
 @pytest.mark.parametrize("dialect", ORDINARY)
-def test_attack_15_without_such_a_field_the_same_request_is_sent(
-    targets: dict[Dialect, Target], dialect: Dialect
+def test_attack_15_without_such_a_field_wire_receipt_and_launch_say_the_same(
+    broker: LiveBroker, targets: dict[Dialect, Target], dialect: Dialect
 ) -> None:
-    assert ask(targets[dialect], dialect, {"x_unknown": {"a": 1}}).status == 200
-    (request,) = targets[dialect].sink.taken()
-    assert request.body == ORDINARY[dialect].encoded({"x_unknown": {"a": 1}})
+    target = targets[dialect]
+    body = ORDINARY[dialect].encoded({"x_unknown": {"a": 1}})
+    assert ask(target, dialect, {"x_unknown": {"a": 1}}).status == 200
+    (request,) = target.sink.taken()
+    assert request.body == body
+    opened, *records = asyncio.run(broker.records(target.run))
+    start = next(record for record in records if isinstance(record, ExchangeStart))
+    assert isinstance(opened, RunOpen)
+    declared = opened.launch.spec
+    assert declared.limits.output_tokens is not None
+    assert start.sent == start.asked
+    assert start.sent.body_sha256 == hashlib.sha256(request.body).hexdigest()
+    assert start.sent.model == declared.model.id
+    assert start.sent.output_limit == declared.limits.output_tokens.value
+    assert (start.sent.effort or "").lower() == declared.effort.word
+    assert "x_unknown" in start.sent.fields
+    assert opened.launch.allow_fields == ()
 
 
 @pytest.mark.parametrize(
@@ -167,3 +189,48 @@ def test_attack_12_a_request_is_the_listeners_whatever_it_says_of_itself(
     start = asyncio.run(broker.records(target.run))[-2]
     assert isinstance(start, ExchangeStart)
     assert {"user", "metadata"} <= set(start.asked.fields)
+
+
+RELAXED = """
+version = 1
+[profiles.p]
+allow_fields = ["store", "web_search"]
+[profiles.p.accounts.a]
+api = "openai_chat"
+base_url = "http://127.0.0.1:{}/v1"
+credential = "none"
+"""
+
+
+async def test_attack_15_a_profile_lets_through_what_it_names_and_says_so(sink: RawSink) -> None:
+    with tempfile.TemporaryDirectory(prefix="st") as folder:
+        root = Path(folder)
+        (root / "stanchion.toml").write_text(RELAXED.format(sink.port))
+        with live_broker(root, "--config", str(root / "stanchion.toml")) as broker:
+            launch = order(profile="p", model=ModelRef(account="a", id="fx-coder-1"))
+            launch = msgspec.structs.replace(launch, rehearsal=None)
+            async with broker.client() as client:
+                assert (await client.profile("p")).allow_fields == ("store", "web_search")
+                run = await client.open_run(launch)
+                ticket = await client.enrol(run.id)
+            supervisor = Supervisor(Path(run.directory))
+            enrolment = await supervisor.enrol(ticket.token, run.launch_sha256)
+            assert isinstance(enrolment, Enrolled)
+            target = Target(run.id, supervisor.directory, supervisor.lease, sink)
+            chat = Dialect.OPENAI_CHAT
+            for more, status in (
+                ({"store": True}, 200),
+                ({"web_search_options": {}, "enable_search": True}, 200),
+                ({"store": True, "background": True}, 403),
+                ({"n": 2}, 403),
+            ):
+                assert (await asyncio.to_thread(ask, target, chat, more)).status == status
+            await supervisor.close()
+            opened, *records = await broker.records(run.id)
+    sent = [ORDINARY[chat].encoded({"store": True})]
+    sent.append(ORDINARY[chat].encoded({"web_search_options": {}, "enable_search": True}))
+    assert [request.body for request in sink.taken()] == sent
+    assert isinstance(opened, RunOpen)
+    assert opened.launch.allow_fields == ("store", "web_search")
+    starts = [record for record in records if isinstance(record, ExchangeStart)]
+    assert ["store" in start.asked.fields for start in starts] == [True, False]

@@ -368,9 +368,9 @@ MADE_UP = [-1, -(10**30), 10**30, 2**53, 1.5, 1e300, "5", "many", True, None, [5
 
 
 def told_usage(dialect: Dialect, figure: object) -> tuple[int | None, int | None]:
-    fold = READERS[dialect].new_fold()
-    fold.stream_event(USAGES[dialect].format(json.dumps(figure)).encode())
-    usage = fold.told().usage
+    reader = ResponseReader(READERS[dialect], status=200, form=Form.EVENTS, output_limit=None)
+    reader.saw(say(USAGES[dialect].format(json.dumps(figure))))
+    usage = reader.answered(complete=True).usage
     return (None, None) if usage is None else (usage.input_tokens, usage.output_tokens)
 
 

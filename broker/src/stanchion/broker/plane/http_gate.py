@@ -18,8 +18,9 @@ LEASE_HEADER = "x-stanchion-lease"
 SESSION_HEADER = "x-session-id"
 
 _REQUEST_LINE = re.compile(rb"(?P<method>[A-Z]{1,16}) (?P<target>[\x21-\x7e]{1,8192}) HTTP/1\.1\Z")
-_HEADER = re.compile(rb"(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?P<value>[\t\x20-\x7e]*)\Z")
+_FIELDS = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*\r\n)*\r\n\Z")
 _LENGTH = re.compile(r"[0-9]{1,19}\Z")
+_BEARER = re.compile(r"\Abearer +", re.IGNORECASE)
 _STAINLESS = re.compile(r"x-stainless-[a-z0-9-]{1,40}\Z")
 
 FORWARDED = frozenset(
@@ -172,17 +173,14 @@ class Accepted:
 
 def read_head(head: bytes) -> Accepted | Denial:
     """What a request head (up to and with its blank line) asks for."""
-    lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    request = _REQUEST_LINE.match(lines[0])
-    pairs = [_HEADER.match(line) for line in lines[1:]]
-    if request is None:
+    line, _, fields = head.partition(b"\r\n")
+    request = _REQUEST_LINE.match(line)
+    if request is None or _FIELDS.match(fields) is None:
         return Denial.BAD_REQUEST
     headers: dict[str, list[str]] = {}
-    for pair in pairs:
-        if pair is None:
-            return Denial.BAD_REQUEST
-        name = pair["name"].decode().lower()
-        headers.setdefault(name, []).append(pair["value"].decode().rstrip(" \t"))
+    for field in fields.decode("ascii").split("\r\n")[:-2]:
+        name, _, value = field.partition(":")
+        headers.setdefault(name.lower(), []).append(value.strip(" \t"))
     return _decide(request["method"].decode(), request["target"].decode(), headers)
 
 
@@ -214,11 +212,14 @@ def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted
 
 def _is_one_payer(target: str, headers: dict[str, list[str]]) -> bool:
     """Whether the caller's credentials, if there are any, are one and the same."""
-    given = [headers[name] for name in CREDENTIALS if name in headers]
-    query = target.partition("?")[2].split("&")
-    given += [[pair.removeprefix("key=")] for pair in query if pair.startswith("key=")]
-    bare = {re.sub(r"(?i)^bearer +", "", values[0]) for values in given}
-    return len(bare) <= 1 and all(len(values) == 1 for values in given)
+    given = [value for name in CREDENTIALS for value in headers.get(name, ())]
+    if "?" in target:
+        query = target.partition("?")[2].split("&")
+        given += [pair.removeprefix("key=") for pair in query if pair.startswith("key=")]
+    if len(given) < 2:
+        return True
+    twice = any(len(headers.get(name, ())) > 1 for name in CREDENTIALS)
+    return not twice and len({_BEARER.sub("", value) for value in given}) == 1
 
 
 def _route(method: str, target: str) -> tuple[Route | None, str | None]:

@@ -70,7 +70,9 @@ def _outside_strings(body: bytes) -> bytes:
     Backslashes are in strings only, and pairs of them go first, so a quote that still has one
     before it is escaped, and every other one begins or ends a string.
     """
-    return b"".join(body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    if b"\\" in body:
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(body.split(b'"')[::2])
 
 
 def _has_huge_integer(value: object) -> bool:

@@ -121,20 +121,20 @@ def _bare_references(items: object) -> Iterator[DeniedField]:
 
 def _twins(body: Mapping[str, object]) -> Iterator[DeniedField]:
     for one, other in TWINS:
-        first, second = _at(body, one), _at(body, other)
-        if first is not None and second is not None and first != second:
-            yield DeniedField(TWIN_FIELDS, one[-1])
+        if one[0] in body and other[0] in body:
+            first, second = _at(body, one), _at(body, other)
+            if first is not None and second is not None and first != second:
+                yield DeniedField(TWIN_FIELDS, one[-1])
     level: list[Mapping[str, object]] = [body]
     for _ in range(SETTINGS_DEPTH):
         if any(len({fold(key) for key in settings}) < len(settings) for settings in level):
             yield DeniedField(TWIN_FIELDS, "case")
-        level = [child for settings in level for child in _settings(settings)]
-
-
-def _settings(settings: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    for key, child in settings.items():
-        if isinstance(child, dict) and fold(key) not in _CALLERS_OWN:
-            yield child
+        level = [
+            child
+            for settings in level
+            for key, child in settings.items()
+            if isinstance(child, dict) and fold(key) not in _CALLERS_OWN
+        ]
 
 
 def _at(body: Mapping[str, object], path: tuple[str, ...]) -> object:
