@@ -3,18 +3,21 @@
 import asyncio
 import socket
 
+from fakes import receipts
 from fakes.supervisor import Supervisor
 from stanchion.broker.attempts.attempt import MAX_DENIALS, Attempt
 from stanchion.broker.attempts.control_socket import serve_control
 from stanchion.broker.attempts.custody import Standing
 from stanchion.broker.attempts.leases import Grant
 from stanchion.broker.plane.http_gate import Route
+from stanchion.broker.plane.model_socket import ModelRequest
 from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.protocol.codec import decode
 from stanchion.protocol.control import Enrol, Enrolled, FromBroker, Publish, Refused, StopOrder
 from stanchion.protocol.events import Envelope, Warned
 from stanchion.protocol.evidence import Stop, StopReason
-from stanchion.protocol.receipt import Denied, TokenIssued
+from stanchion.protocol.exchange import FactStatus
+from stanchion.protocol.receipt import Denied, ExchangeStart, TokenIssued
 
 
 def records(attempt: Attempt) -> list[object]:
@@ -110,3 +113,19 @@ async def test_where_it_stands_is_stored_before_it_counts(attempt: Attempt) -> N
     assert kept.stop is not None
     assert kept.stop.reason is StopReason.CANCELLED
     assert kept.leases.revoked == "cancelled"
+
+
+async def test_what_counts_as_observed_is_what_was_sent_and_both_are_on_record(
+    attempt: Attempt,
+) -> None:
+    """A declared correction made the request that left another than the one that came."""
+    asked = receipts.asked(model="fx-coder-1", limit=None)
+    sent = receipts.asked(model="fx-coder-1", limit=128_000)
+    request = ModelRequest(route=Route.CHAT, forwarded=(), session=None, body=b"{}")
+    await attempt.note_start(1, asked, request, side=None, sent=sent, corrections=("max_tokens",))
+    (start,) = (record for record in records(attempt) if isinstance(record, ExchangeStart))
+    assert (start.asked.output_limit, start.sent.output_limit) == (None, 128_000)
+    assert start.corrections == ("max_tokens",)
+    facts = start.asked.facts["output_limit"], start.sent.facts["output_limit"]
+    assert facts == (FactStatus.NOT_REPORTED, FactStatus.OBSERVED)
+    assert attempt.wire.limits == [128_000]

@@ -18,7 +18,7 @@ from stanchion.broker.auditing.judging import Report, Verdict, broken, judge, mi
 from stanchion.broker.auditing.requirements import parse_requirement
 from stanchion.broker.auditing.text import print_reports
 from stanchion.broker.receipts.bundle import Broken, Verified, verify
-from stanchion.protocol.exchange import Answered, ExchangeResult
+from stanchion.protocol.exchange import Answered, AnswerFlag, ExchangeResult
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart
 
@@ -180,3 +180,22 @@ def test_an_ambiguous_sending_is_counted_and_its_cost_not_proven() -> None:
     print_reports([report], console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "  calls         2 logical, 2 sendings, 1 ambiguous" in text
+
+
+def test_what_is_odd_about_answers_is_counted() -> None:
+    answered = Answered(
+        result=ExchangeResult.COMPLETED,
+        flags=(AnswerFlag.USAGE_CONTRADICTION,),
+        malformed={"usage.output_tokens": "0"},
+    )
+    writing = honest(exchanges=1).add(ExchangeStart, **exchange_start(2))
+    writing.add(ExchangeEnd, **{**exchange_end(2), "answered": answered})
+    report = audited(writing.close(**ending()))
+
+    assert report.facts is not None
+    assert (report.facts.malformed, report.facts.flags) == (1, {"usage_contradiction": 1})
+    console = Console(file=io.StringIO(), width=200)
+    print_reports([report, audited(BUNDLE)], console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert text.count("  odd           usage_contradiction 1, malformed 1\n") == 1
+    assert text.count("  odd ") == 1

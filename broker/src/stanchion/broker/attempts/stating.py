@@ -5,8 +5,10 @@ one is malformed, what a whole answer did not say was not reported, what an answ
 never seen may have said was not observed. It must never change a value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import cache
+from operator import attrgetter
 
 import msgspec
 
@@ -31,20 +33,19 @@ ASKED = ("model", "output_limit", "effort", "stream", "thinking", "thinking_budg
 FIGURES = tuple(f"usage.{name}" for name in Usage.__struct_fields__)
 SAID = ("finish", "finish_raw", "model_served", "usage", *FIGURES, "text_present", "tool_calls",
         "cut_tool_calls")  # fmt: skip
-"""By a model, in a response."""
+"""By a model, in its response."""
 INCLUDES = ("input_includes_cache", "output_includes_reasoning")
 """About figures that were said."""
 CAME = ("body_sha256", "body_bytes", "first_byte_ms", "duration_ms")
 """Of any answer that came whole."""
 TLS = ("tls_server_name", "tls_certificate_sha256")
-_REST = {"result", "usage_why", "status", "error_class", "error_words", "reasoning_present",
-         "provider_request_id", *SAID, *INCLUDES, *CAME, *TLS}  # fmt: skip
-_OURS = tuple(
+ANSWERED = tuple(
     field.name
     for field in msgspec.structs.fields(Answered)
-    if field.default is None and field.name not in _REST
+    if field.default is None and field.name != "usage_why"
 )
-"""What the broker itself did to an answer, as masking a secret; null where it did not."""
+"""All that may be null. What is in no list above is of the broker's own doing, as masking a secret:
+there is no such thing where it did nothing."""
 
 _ELSEWHERE: dict[Dialect, frozenset[str]] = {
     Dialect.OPENAI_CHAT: frozenset({"thinking", "thinking_budget"}),
@@ -53,6 +54,14 @@ _ELSEWHERE: dict[Dialect, frozenset[str]] = {
     Dialect.GEMINI: frozenset({"thinking", "stream"}),
 }
 """Settings that are in no body of the dialect."""
+_ASKED_NULLS = {
+    dialect: {name: NONE_SUCH if name in elsewhere else UNSAID for name in ASKED}
+    for dialect, elsewhere in _ELSEWHERE.items()
+}
+_NO_USAGE = Usage()
+_read_asked = attrgetter(*ASKED)
+_read_answered = attrgetter(*ANSWERED)
+_read_usage = attrgetter(*Usage.__struct_fields__)
 
 
 class Reach(Enum):
@@ -76,9 +85,8 @@ _HEAD = {Reach.NEVER_LEFT: NONE_SUCH, Reach.UNANSWERED: UNSEEN, Reach.REFUSED: U
 
 def stated_request(asked: Asked, dialect: Dialect) -> Asked:
     """The words of a request with the status of each."""
-    missing = {name: NONE_SUCH if name in _ELSEWHERE[dialect] else UNSAID for name in ASKED}
-    values = {name: getattr(asked, name) for name in ASKED}
-    return msgspec.structs.replace(asked, facts=_facts(values, missing, asked.malformed))
+    facts = _facts(_ASKED_NULLS[dialect], _read_asked(asked), asked.malformed)
+    return msgspec.structs.replace(asked, facts=facts)
 
 
 def stated(answered: Answered, *, sent: bool, secure: bool) -> Answered:
@@ -86,14 +94,16 @@ def stated(answered: Answered, *, sent: bool, secure: bool) -> Answered:
 
     `sent`: a byte of the request may have left. `secure`: the provider is reached over TLS.
     """
-    reach = reach_of(answered, sent=sent)
-    missing = _missing(answered, reach, secure=secure)
-    usage = answered.usage or Usage()
-    values = {
-        name: getattr(usage, name[len("usage.") :]) if name in FIGURES else getattr(answered, name)
-        for name in missing
-    }
-    return msgspec.structs.replace(answered, facts=_facts(values, missing, answered.malformed))
+    nulls = _nulls(
+        reach_of(answered, sent=sent),
+        figures=answered.usage is not None,
+        failed=answered.error_class is not None,
+        went_well=answered.result is ExchangeResult.COMPLETED,
+        secure=secure,
+    )
+    values = (*_read_answered(answered), *_read_usage(answered.usage or _NO_USAGE))
+    facts = _facts(nulls, values, answered.malformed)
+    return msgspec.structs.replace(answered, facts=facts)
 
 
 def reach_of(answered: Answered, *, sent: bool) -> Reach:
@@ -107,34 +117,36 @@ def reach_of(answered: Answered, *, sent: bool) -> Reach:
     return Reach.WHOLE if answered.result in whole else Reach.CUT
 
 
-def _missing(answered: Answered, reach: Reach, *, secure: bool) -> dict[str, FactStatus]:
-    """What each value of the record means where it is null."""
+@cache
+def _nulls(
+    reach: Reach, *, figures: bool, failed: bool, went_well: bool, secure: bool
+) -> dict[str, FactStatus]:
+    """What each value of a record means where it is null, in the order in which they are read."""
     said, never = _SAID[reach], reach is Reach.NEVER_LEFT
     unseen = NONE_SUCH if never else UNSEEN
-    figures = UNSAID if answered.usage is not None else NONE_SUCH
-    failed = answered.error_class is not None
-    went_well = answered.result is ExchangeResult.COMPLETED
-    return {
+    meanings = {
         "status": unseen,
         "error_class": NONE_SUCH if never or went_well else UNSEEN,
         "error_words": _HEAD[reach] if failed else NONE_SUCH,
         **dict.fromkeys(SAID, said),
-        **dict.fromkeys(INCLUDES, figures),
+        **dict.fromkeys(INCLUDES, UNSAID if figures else NONE_SUCH),
         # Only a completed response without any shows that there was none.
         "reasoning_present": UNSEEN if reach is Reach.WHOLE else said,
         **dict.fromkeys(CAME, unseen),
-        **dict.fromkeys(_OURS, NONE_SUCH),
         "provider_request_id": _HEAD[reach],
         **dict.fromkeys(TLS, unseen if secure else NONE_SUCH),
     }
+    return {name: meanings.get(name, NONE_SUCH) for name in (*ANSWERED, *FIGURES)}
 
 
 def _facts(
-    values: Mapping[str, object],
-    missing: Mapping[str, FactStatus],
-    malformed: Mapping[str, str],
+    nulls: Mapping[str, FactStatus], values: Iterable[object], malformed: Mapping[str, str]
 ) -> dict[str, FactStatus]:
-    return {
-        name: OBSERVED if value is not None else (MALFORMED if name in malformed else missing[name])
-        for name, value in values.items()
+    facts = {
+        name: null if value is None else OBSERVED
+        for (name, null), value in zip(nulls.items(), values, strict=True)
     }
+    for name in malformed:
+        if facts.get(name, OBSERVED) is not OBSERVED:
+            facts[name] = MALFORMED
+    return facts

@@ -97,6 +97,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     is one with the first."""
     ambiguous: int = 0
     """Sendings of which nobody knows whether the provider processed them."""
+    malformed: int = 0
+    """Answers that said something that cannot be: it is null on record."""
+    flags: dict[str, int] = {}
+    """What was odd about answers, and how many of them."""
     held_ms: int = 0
     """Time that the broker held requests back, over all of them."""
     gave_up: int = 0
@@ -171,6 +175,8 @@ def gather(bundle: Verified) -> Facts:
         sendings=len(sendings),
         calls=sum(start.call in {None, start.exchange} for start in all_starts),
         ambiguous=sum(sendings),
+        malformed=sum(bool(end.answered.malformed) for end in ends),
+        flags=dict(Counter(flag.value for end in ends for flag in end.answered.flags)),
         held_ms=sum(end.held_ms for end in ends),
         gave_up=sum(end.gave_up is not None for end in ends),
         profile=spec.profile,

@@ -72,6 +72,9 @@ def _facts(report: Report, facts: Facts) -> Iterable[Text]:
             f"  responses     reasoning in {seen.present} of {answered}, "
             f"length stops {lengths.stops}{unknown}"
         )
+    odd = {**facts.flags, **({"malformed": facts.malformed} if facts.malformed else {})}
+    if odd:
+        yield Text(f"  odd           {', '.join(f'{word} {n}' for word, n in odd.items())}")
     yield Text(f"  harness       {_plain(facts.harness)}")
     yield Text(f"  isolation     {_plain(', '.join(facts.isolation) or 'not reported')}")
     score = "withheld" if facts.score is None else facts.score
