@@ -23,7 +23,7 @@ ANSWERS: Mapping[str, str] = {
     "call cut at the limit": 'fault = {kind = "length", in_call = true}\n' + CALL,
     "unknown finish": 'text = "Odd."\nfault = {kind = "unknown_finish"}',
     "nothing said": 'finish = "stop"',
-    "many events": f'reasoning = "{"think " * 300}"\ntext = "{"words and " * 400}"',
+    "many events": f'reasoning = "{"think " * 120}"\ntext = "{"words and " * 150}"',
     "late start": 'text = "Late."\nfault = {kind = "slow_headers", wait_s = 0.05}',
     "pause within": 'text = "One two three four five six seven."\n'
     'fault = {kind = "stall", after = 2, stall_s = 0.05}',

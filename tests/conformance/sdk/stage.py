@@ -92,6 +92,8 @@ async def brokered(
             yield Way(f"http://127.0.0.1:{relay.port}", PLACEHOLDER), run
         finally:
             await relay.close()
+            await run.supervisor.close()
+            await broker.close(run.id)  # so many attempts are never open at a time
 
 
 @contextlib.contextmanager
