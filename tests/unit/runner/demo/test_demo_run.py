@@ -1,11 +1,17 @@
 """What the demo expects, and how it names what did not hold."""
 
+from pathlib import Path
+
 from tests.fakes.results import a_result
 
+from stanchion.images.bundle import Bundle
+from stanchion.images.harness_store import HarnessPackage
+from stanchion.images.preflight import NeedId
 from stanchion.protocol.outcome import EndReason
 from stanchion.runner.demo.audit_call import AuditVerdict
-from stanchion.runner.demo.demo_run import KeyWatch, expect_killed, expect_whole
+from stanchion.runner.demo.demo_run import KeyWatch, _origin, expect_killed, expect_whole
 from stanchion.runner.demo.key_scan import Scan
+from stanchion.runner.launching.pieces import ReadyPieces
 
 VERIFIED = AuditVerdict(verified=True, records=14, words="verified")
 
@@ -48,3 +54,16 @@ def test_what_does_not_hold_is_named() -> None:
 def test_a_killed_agent_with_a_score_is_named() -> None:
     assert expect_killed(a_result(EndReason.HARNESS_SIGNAL, score=None)) == []
     assert len(expect_killed(a_result(score=0.0))) == 2
+
+
+def test_a_piece_says_whether_it_was_fetched_just_now() -> None:
+    there = HarnessPackage(Path("/h"), "d", "opencode", "1", "b", 1, cached=True)
+    pieces = ReadyPieces(
+        runsc=None,
+        base=None,
+        bundle=Bundle(Path("/b"), "d", 1, cached=True),
+        harness=there,
+        fetched=frozenset({NeedId.BASE}),
+    )
+    assert _origin(pieces, NeedId.HARNESS) == " (cached)"
+    assert _origin(pieces, NeedId.BASE) == " (fetched now)"

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from stanchion.images.host import os_release
+from stanchion.images.preflight import NeedId
 from stanchion.protocol.events import Event, ExchangeEnded, HarnessEnded, Unknown
 from stanchion.protocol.outcome import EndReason
 from stanchion.protocol.result import AttemptResult
@@ -20,6 +21,7 @@ from stanchion.runner.demo.key_scan import Scan, scan_sandbox
 from stanchion.runner.host.host_checks import cgroup_check
 from stanchion.runner.launching.attempt_run import Launch, Watch
 from stanchion.runner.launching.interrupts import cancelling
+from stanchion.runner.launching.pieces import ReadyPieces
 from stanchion.runner.launching.resolve import Options
 from stanchion.runner.launching.run_command import (
     Prepared,
@@ -142,14 +144,14 @@ def _introduce(prepared: Prepared, say: Say) -> None:
     cgroup = cgroup_check(MOUNT).found
     say(f"[1/5] host      {name}, runsc {pieces.runsc.version_date}, cgroup {cgroup}, root · ok")
     say(
-        f"[2/5] pieces    {harness.name} {harness.version}{_cached(pieces.harness.cached)}, "
-        f"base image sha256:{pieces.base.digest[:4]}…{_cached(pieces.base.cached)} · ok"
+        f"[2/5] pieces    {harness.name} {harness.version}{_origin(pieces, NeedId.HARNESS)}, "
+        f"base image sha256:{pieces.base.digest[:4]}…{_origin(pieces, NeedId.BASE)} · ok"
     )
     say(f"[3/5] broker    pid {prepared.broker_pid}, stanchion {version('stanchion')}")
 
 
-def _cached(cached: bool) -> str:  # noqa: FBT001 - a word for a fact
-    return " (cached)" if cached else ""
+def _origin(pieces: ReadyPieces, piece: NeedId) -> str:
+    return " (fetched now)" if piece in pieces.fetched else " (cached)"
 
 
 def _reward(result: AttemptResult) -> str:

@@ -25,6 +25,8 @@ class ReadyPieces:
     """Both None for a sandbox without gVisor, which has the host's programs."""
     bundle: bundle.Bundle
     harness: harness_store.HarnessPackage
+    fetched: frozenset[preflight.NeedId] = frozenset()
+    """What this call had to fetch."""
 
 
 def make_ready(
@@ -56,6 +58,7 @@ def make_ready(
         bundle=bundle.ensure_bundle(cache_dir, report),
         base=_root(cache_dir, base, image, report) if with_runsc else None,
         harness=harness_store.ensure_harness(cache_dir, *harness, report),
+        fetched=frozenset(need.id for need in missing),
     )
 
 
