@@ -22,7 +22,7 @@ from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.events import StepSaved
 from stanchion.protocol.evidence import SessionEnd, SessionState
 from stanchion.protocol.launch import Correction, SideRequest
-from stanchion.protocol.transcript import ItemKind, TaskListItem, TranscriptItem
+from stanchion.protocol.transcript import ItemKind, TaskListItem, ToolUse, TranscriptItem
 
 ASK = """
 import json, os, urllib.request
@@ -37,8 +37,8 @@ def save(**what):
 
 
 class ScriptedSession:
-    """Reads `{"step": word, "counts": …, "session": …}`, `{"text": …}`, `{"todo": …}`,
-    `{"end": state}`; ignores the rest."""
+    """Reads `{"step": word, "counts": …, "session": …}`, `{"text": …}`, `{"tool": …}`,
+    `{"todo": …}`, `{"end": state}`; ignores the rest."""
 
     def __init__(self) -> None:
         self._state = SessionState.UNKNOWN
@@ -71,6 +71,10 @@ class ScriptedSession:
         if "text" in said:
             item = TranscriptItem(id=name, session="s", kind=ItemKind.TEXT, text=said["text"])
             return [item]
+        if "tool" in said:
+            call = ToolUse(**said["tool"])
+            item = call.call_id or name
+            return [TranscriptItem(id=item, session="s", kind=ItemKind.TOOL, tool=call)]
         if "todo" in said:
             return [TaskListSaved("s", (TaskListItem(content=said["todo"], status="pending"),))]
         return []
