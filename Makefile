@@ -6,7 +6,8 @@ PYTEST := $(BIN)/python -m pytest
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test acceptance faults check bench bench-demo bench-broker docs lock clean
+.PHONY: help setup demo test acceptance faults faults-record faults-accept check bench bench-demo \
+	bench-broker docs lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,12 +36,19 @@ faults: setup ## the whole fault matrix: each way to die ends by its right name;
 	-STANCHION_FAULTS_FILE=build/faults.jsonl $(PYTEST) -q -m "faults or not faults" tests/conformance/faults
 	@PYTHONPATH=tests $(BIN)/python tests/conformance/faults/table.py build/faults.jsonl
 
+faults-record: setup ## the same, and keep each row's evidence for the tests that need no harness
+	STANCHION_FAULTS_RECORD=1 $(PYTEST) -q -m "faults or not faults" tests/conformance/faults/test_faults.py
+
+faults-accept: setup ## keep the matrix's expectations as they are now; each change needs its line in CHANGELOG.md
+	PYTHONPATH=tests $(BIN)/python tests/conformance/faults/expectations.py --accept
+
 check: setup ## lint, types, imports, drift of generated docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	PYTHONPATH=tests $(BIN)/python tests/conformance/faults/expectations.py --check
 
 docs: setup ## write the generated reference pages
 	$(BIN)/python docs/generate.py

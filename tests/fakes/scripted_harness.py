@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from stanchion.harness_adapters.base import (
     Plan,
@@ -60,8 +61,9 @@ class ScriptedSession:
             said = json.loads(text)
         except ValueError:
             return []
-        if not isinstance(said, dict):
-            return []
+        return self._saved(said, name) if isinstance(said, dict) else []
+
+    def _saved(self, said: dict[str, Any], name: str) -> list[Saved]:
         self._state = SessionState(said.get("end", SessionState.MID_TURN))
         if "step" in said:
             counts = said.get("counts", True)

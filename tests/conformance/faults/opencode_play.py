@@ -1,5 +1,6 @@
 """Plays a row with the real OpenCode in the real sandbox, by `stanchion run`."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -12,8 +13,10 @@ from pathlib import Path
 
 from conformance.faults.host_acts import acting
 from conformance.faults.outcome_seen import Seen
+from conformance.faults.recording import WANTED, record
 from conformance.faults.rows import SCALE, Row, scaled, script_of
 from fakes.small_tasks import Stanchion, small_task
+from stanchion.broker.client import BrokerClient, StatePaths
 from stanchion.protocol.codec import decode
 from stanchion.protocol.result import AttemptResult
 
@@ -23,8 +26,8 @@ reward=/logs/verifier/reward.txt
 if grep -qx right /work/answer.txt; then echo 1 > $reward; else echo 0 > $reward; fi
 """
 RUN_S = 240
-LONGER = 12
-"""The real harness has waits and a start of its own, so its thresholds shrink by less."""
+LONGER = 24
+"""The real harness has waits of its own, up to 70 s in all, so its thresholds shrink by less."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,7 @@ class Lab:
 
     def configure(self) -> None:
         """Profiles that differ in what a row may ask for."""
-        (self.stanchion.folder / "key").write_text(f"{KEY}\n")
-        (self.stanchion.folder / "key").chmod(0o600)
+        self.mend()
         scale = SCALE / LONGER
         failing_s, silent_s = scaled(900, scale=scale), scaled(2400, scale=scale)
         watchdog = f"failing_s = {failing_s}, silent_s = {silent_s}"
@@ -50,6 +52,12 @@ class Lab:
             text += f'base_url = "http://127.0.0.1:{self.port}/v1"\ncredential = "file:key"\n'
             text += "allow_plain_http = true\n"
         (self.stanchion.folder / "stanchion.toml").write_text(text)
+
+    def mend(self) -> None:
+        """Write the key anew: a row in which it was refused has tripped its account."""
+        key = self.stanchion.folder / "key"
+        key.write_text(f"{KEY}\n")
+        key.chmod(0o600)
 
 
 PROFILES: dict[str, dict[str, str]] = {
@@ -105,10 +113,12 @@ def task_of(row: Row, folder: Path) -> Path:
 
 def play(row: Row, lab: Lab, folder: Path) -> Seen:
     """The row from its launch to its result."""
+    lab.mend()
     command = [
         *(sys.executable, "-m", "stanchion.runner", "run", str(task_of(row, folder))),
         *("--harness", "opencode", "--model", "lab/scripted-1", "--profile", row.play.profile),
         *("--effort", "high", "--json", "-o", str(folder / "out")),
+        *(("--context", str(row.play.context)) if row.play.context else ()),
     ]
     with (
         provider(folder, script_of(row.play), lab.port),
@@ -124,7 +134,16 @@ def play(row: Row, lab: Lab, folder: Path) -> Seen:
     ):
         output, errors = process.communicate(timeout=RUN_S)
     assert output.count(b"\n") == 1, errors.decode()
-    return seen_in(decode(output, AttemptResult))
+    result = decode(output, AttemptResult)
+    if WANTED:
+        asyncio.run(_record(row, result, StatePaths(lab.stanchion.state)))
+    return seen_in(result)
+
+
+async def _record(row: Row, result: AttemptResult, paths: StatePaths) -> None:
+    async with BrokerClient(paths.admin_socket) as broker:
+        view = await broker.run(f"{result.run}.{result.attempt}")
+        await record(row, broker, view, None)
 
 
 def seen_in(result: AttemptResult) -> Seen:

@@ -76,6 +76,8 @@ class Play(_Part, frozen=True, kw_only=True):
     profile: str = "evals"
     """Of the real harness: `evals`, `impatient` (max_wait_s 3) or `poor` (2 requests)."""
     memory_mb: int = 2048
+    context: int | None = None
+    """Tokens; None: the real harness never compacts by itself."""
     declares_answer: bool = False
     act: Act | None = None
 

@@ -18,6 +18,7 @@ import msgspec
 
 from conformance.faults.acts import Scene, acting
 from conformance.faults.outcome_seen import Seen
+from conformance.faults.recording import WANTED, TapedWatchdog, record
 from conformance.faults.rows import SCALE, Row, scaled, script_of
 from conformance.faults.scripted_agent import HEAD
 from fakes.attempt import Attempt, lay_out
@@ -27,6 +28,7 @@ from functional.broker.live import LiveBroker
 from stanchion.protocol.admin import OpenRun, Rehearsal, RunOpenedReply, RunView
 from stanchion.protocol.codec import PROTOCOL_VERSION, decode
 from stanchion.protocol.launch import Deadlines, FrozenLaunch, Waits, WatchdogLimits
+from stanchion.supervisor import watch
 from stanchion.supervisor.control import Patience
 from stanchion.supervisor.run import Story, Timing
 from stanchion.supervisor.watch import Rhythm
@@ -43,6 +45,10 @@ QUICK = Timing(
     ),
     flush_s=10,
 )
+
+
+if WANTED:
+    watch.Watchdog = TapedWatchdog  # type: ignore[misc]  # an instrument: it decides as ever
 
 
 @contextlib.contextmanager
@@ -84,6 +90,9 @@ async def play(row: Row, broker: LiveBroker, folder: Path) -> Seen:
         async with acting(row.play.act, Scene(broker, opened.id, story)) as scene:
             await story.run()
         view = await broker.close(opened.id, **scene.host_facts)
+        if WANTED:
+            async with broker.client() as client:
+                await record(row, client, view, TapedWatchdog.made.pop().tape())
     return seen_in(view)
 
 
