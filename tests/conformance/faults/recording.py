@@ -6,7 +6,7 @@ and the wire as its receipts say. A tape is what the watchdog observed, without 
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from stanchion.broker.attempts.replaying import replay
 from stanchion.broker.client import BrokerClient
 from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.protocol.admin import RunView
-from stanchion.protocol.events import Claimed, HostReported, decode_event
+from stanchion.protocol.events import Claimed, Event, HostReported, decode_event
 from stanchion.protocol.evidence import Evidence as AttemptEvidence
 from stanchion.protocol.evidence import HostFacts, Stop
 from stanchion.protocol.launch import Policy, WatchdogLimits
@@ -107,8 +107,7 @@ async def record(row: Row, broker: BrokerClient, view: RunView, tape: Tape | Non
     found = verify(await broker.bundle(view.id))
     assert isinstance(found, Verified), found
     wire = replay(found.records, view.launch.spec).wire
-    page = await broker.events(view.id)
-    events = [decode_event(entry.event) for entry in page.entries]
+    events = [event async for event in _events(broker, view.id)]
     spec = view.launch.spec
     assert view.graded is not None
     recording = Recording(
@@ -128,6 +127,14 @@ async def record(row: Row, broker: BrokerClient, view: RunView, tape: Tape | Non
     FOLDER.mkdir(exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(recording), indent=1)
     (FOLDER / f"{row.name}.json").write_bytes(text + b"\n")
+
+
+async def _events(broker: BrokerClient, run: str) -> AsyncIterator[Event]:
+    after = None
+    while (page := await broker.events(run, after=after)).entries:
+        after = page.cursor
+        for entry in page.entries:
+            yield decode_event(entry.event)
 
 
 def read(row: Row) -> Recording:
