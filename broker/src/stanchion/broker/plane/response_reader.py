@@ -48,6 +48,8 @@ class ResponseReader:
     ) -> None:
         """`mask` is for every word of the provider that is kept, before any is shortened."""
         self._markers = reader.markers
+        self._keep = max(map(len, reader.markers)) - 1
+        """So many bytes may be the beginning of a marker that is cut."""
         self._needs_terminal = reader.stream_needs_terminal
         self._may_be_last = reader.may_be_last
         self._fold = reader.new_fold()
@@ -86,8 +88,8 @@ class ResponseReader:
         if not self._looked:
             self.holds_from(data)
         self._looked = False
-        keep = max(map(len, self._markers)) - 1
-        self._carry = (self._carry + data)[-keep:]
+        tail = data if len(data) >= self._keep else self._carry + data
+        self._carry = tail[-self._keep :]
         if self._whole is not None:
             self._collect(data)
         elif self._blind is None:

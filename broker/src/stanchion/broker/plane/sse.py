@@ -5,7 +5,8 @@ byte: it works on a copy, and a stream that is too large for it makes it blind, 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_EVENT_BYTES = 32 * 1024 * 1024
@@ -17,8 +18,7 @@ class SseOverflowError(ValueError):
     """A line or an event beyond the caps."""
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
+class SseEvent(msgspec.Struct, frozen=True, gc=False):
     """One dispatched event."""
 
     data: bytes
@@ -26,8 +26,7 @@ class SseEvent:
     name: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StrayLine:
+class StrayLine(msgspec.Struct, frozen=True, gc=False):
     """A line that is no field of an event stream, as a proxy's error page or a bare JSON error."""
 
     text: bytes
@@ -63,52 +62,58 @@ class SseSplitter:
             data = data.removeprefix(b"\n")
         for piece in data.splitlines(keepends=True):  # of bytes: at CR, LF and CRLF only
             part = piece.rstrip(b"\r\n")
-            self._pieces.append(part)
             self._line_bytes += len(part)
             if self._line_bytes > self._max_line:
                 raise SseOverflowError(f"a line of more than {self._max_line} bytes")
-            if len(part) < len(piece):
-                self._after_cr = piece.endswith(b"\r")
-                yield from self._ended_line()
+            if len(part) == len(piece):
+                self._pieces.append(part)
+                continue
+            self._after_cr = piece.endswith(b"\r")
+            found = self._ended_line(part)
+            if found is not None:
+                yield found
 
     def close(self) -> Iterator[SseEvent | StrayLine]:
         """What is left at the end of the stream, counted as an event although no blank line came.
 
         The standard drops it; providers do end streams so (google-gemini/gemini-cli#29059).
         """
-        yield from self._ended_line()
-        yield from self._dispatch()
+        for found in (self._ended_line(b""), self._dispatch()):
+            if found is not None:
+                yield found
 
-    def _ended_line(self) -> Iterator[SseEvent | StrayLine]:
-        line = b"".join(self._pieces)
-        self._pieces.clear()
+    def _ended_line(self, line: bytes) -> SseEvent | StrayLine | None:
+        """The event that a line completes; `line` is its last part."""
+        if self._pieces:
+            self._pieces.append(line)
+            line = b"".join(self._pieces)
+            self._pieces.clear()
         self._line_bytes = 0
         if self._first:
             self._first = False
             line = line.removeprefix(_BOM)
-        yield from self._line(line)
+        return self._line(line) if line else self._dispatch()
 
-    def _line(self, line: bytes) -> Iterator[SseEvent | StrayLine]:
-        if not line:
-            yield from self._dispatch()
-            return
-        if line.startswith(b":"):
-            return
+    def _line(self, line: bytes) -> StrayLine | None:
         field, colon, value = line.partition(b":")
-        value = value.removeprefix(b" ")
         if field == b"data":
+            value = value.removeprefix(b" ")
             self._data.append(value)
             self._data_bytes += len(value) + 1  # an empty line takes room too
             if self._data_bytes > self._max_event:
                 raise SseOverflowError(f"an event of more than {self._max_event} bytes")
         elif field == b"event":
-            self._name = value
-        elif field not in {b"id", b"retry"} or not colon:
-            yield StrayLine(line)
+            self._name = value.removeprefix(b" ")
+        elif field and (field not in {b"id", b"retry"} or not colon):  # without one: a comment
+            return StrayLine(line)
+        return None
 
-    def _dispatch(self) -> Iterator[SseEvent]:
-        if self._data:
-            yield SseEvent(b"\n".join(self._data), self._name)
+    def _dispatch(self) -> SseEvent | None:
+        if not self._data:
+            self._name = None
+            return None
+        event = SseEvent(b"\n".join(self._data), self._name)
         self._data = []
         self._data_bytes = 0
         self._name = None
+        return event
