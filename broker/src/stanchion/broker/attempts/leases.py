@@ -173,6 +173,8 @@ class Leases:
 
     def check(self, token: str, now_ms: int) -> LeaseError | None:
         """None if the token is this attempt's lease."""
+        if self.revoked is None and _problem(self._current, token, now_ms) is None:
+            return None  # the usual case: what was given out is well formed
         if not well_formed(token):
             return LeaseError.MALFORMED
         if self.revoked is not None:

@@ -7,8 +7,25 @@ from stanchion.broker.plane.upstream import Ending, Upstream
 
 
 async def first_of(timeout_s: float, *futures: asyncio.Future[Any]) -> None:
-    """Wait for one of them, or for so long."""
-    await asyncio.wait(futures, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    """Wait for one of them, or for so long. Lighter than `asyncio.wait`: no sets, no tasks."""
+    if any(future.done() for future in futures):
+        return
+    loop = asyncio.get_running_loop()
+    first: asyncio.Future[None] = loop.create_future()
+
+    def come(_: object = None) -> None:
+        if not first.done():
+            first.set_result(None)
+
+    timer = loop.call_later(timeout_s, come)
+    for future in futures:
+        future.add_done_callback(come)
+    try:
+        await first
+    finally:
+        timer.cancel()
+        for future in futures:
+            future.remove_done_callback(come)
 
 
 async def collect(

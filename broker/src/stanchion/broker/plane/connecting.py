@@ -13,7 +13,6 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
 
-from stanchion.broker.plane.pool import Pool
 from stanchion.broker.plane.tunnel import open_tunnel
 from stanchion.broker.plane.upstream import Target, Upstream
 
@@ -112,29 +111,34 @@ def is_link_local(address: str) -> bool:
     return any(one.is_link_local or str(one) in _METADATA for one in (found, inner) if one)
 
 
-@contextlib.asynccontextmanager
-async def connected(
+async def obtain(
     target: Target, *, connect_s: float = CONNECT_S, until: Iterable[asyncio.Future[None]] = ()
-) -> AsyncIterator[Upstream]:
+) -> Upstream:
     """A connection for one exchange: an idle one of the account, else a new one.
 
-    At the end of the block it goes back to the account if the exchange left it clean.
+    Whoever obtained it calls `settle` in any case.
     """
     line = None if target.pool is None else target.pool.take()
     if line is None:
-        upstream = await connect(target, connect_s=connect_s, until=until)
-    else:
-        upstream = Upstream.over(line)
+        return await connect(target, connect_s=connect_s, until=until)
+    return Upstream.over(line)
+
+
+def settle(target: Target, upstream: Upstream) -> None:
+    """The exchange is over: back to the account, if it left the connection clean."""
+    if target.pool is None or not upstream.clean:
+        upstream.close()
+        return
+    keep_s, line = upstream.keep_s, upstream.release()
+    if not target.pool.park(line, keep_s):
+        line.transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def connected(target: Target) -> AsyncIterator[Upstream]:
+    """One exchange over a connection that is settled at the end of the block."""
+    upstream = await obtain(target)
     try:
         yield upstream
     finally:
-        if target.pool is not None and upstream.clean:
-            _give_back(target.pool, upstream)
-        else:
-            upstream.close()
-
-
-def _give_back(pool: Pool, upstream: Upstream) -> None:
-    keep_s, line = upstream.keep_s, upstream.release()
-    if not pool.park(line, keep_s):
-        line.transport.abort()
+        settle(target, upstream)

@@ -13,7 +13,7 @@ import msgspec
 
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.collecting import collect, first_of
-from stanchion.broker.plane.connecting import ConnectTimeoutError, connected
+from stanchion.broker.plane.connecting import ConnectTimeoutError, obtain, settle
 from stanchion.broker.plane.desk import Desk
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.encoded_answer import EncodedAnswer
@@ -92,10 +92,11 @@ class Forwarding:
     async def _forward(self, gone: "asyncio.Future[None]") -> Answer:
         desk, body = self._desk, self._request.body
         path = path_to(UPSTREAM[self._request.route][1], self._request.model)
-        async with connected(
-            desk.target, connect_s=desk.limits.connect_s, until=(gone, desk.revoked)
-        ) as up:
-            up.send(request_head(desk.target, path, self._request.forwarded, len(body)), body)
+        target = desk.target
+        until = (gone, desk.revoked)
+        up = await obtain(target, connect_s=desk.limits.connect_s, until=until)
+        try:
+            up.send(request_head(target, path, self._request.forwarded, len(body)), body)
             head = await self._await_head(up, gone)
             if not isinstance(head, ResponseHead):
                 return head
@@ -103,6 +104,8 @@ class Forwarding:
             self._request_id = head.get("x-request-id") or head.get("request-id")
             self._certificate = up.certificate_sha256
             return await self._answer(up, head)
+        finally:
+            settle(target, up)
 
     async def _await_head(
         self, up: Upstream, gone: "asyncio.Future[None]"

@@ -112,14 +112,15 @@ class ModelConnection(asyncio.Protocol):
         if self._accepted is not None:
             self._feed(data)
             return
+        looked = max(0, len(self._head) - 3)
         self._head += data
-        end = self._head.find(b"\r\n\r\n")
+        end = self._head.find(b"\r\n\r\n", looked)
         if end > MAX_HEAD_BYTES or (end < 0 and len(self._head) > MAX_HEAD_BYTES):
             self._refuse(Denial.HEAD_TOO_LARGE)
         elif end >= 0:
-            head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
+            came = data if not looked and len(self._head) == len(data) else bytes(self._head)
             self._head.clear()
-            self._take_head(head, rest)
+            self._take_head(came[: end + 4], came)
 
     def eof_received(self) -> None:
         self._leave()
@@ -139,7 +140,8 @@ class ModelConnection(asyncio.Protocol):
 
     # the request
 
-    def _take_head(self, head: bytes, rest: bytes) -> None:
+    def _take_head(self, head: bytes, came: bytes) -> None:
+        """The head, and all that came with it in front."""
         accepted = read_head(head)
         if isinstance(accepted, Denial):
             self._refuse(accepted)
@@ -152,7 +154,7 @@ class ModelConnection(asyncio.Protocol):
         self._deadline(self._limits.request_body_s, "request_body_too_slow")
         if accepted.expects_continue and self._transport is not None:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        self._feed(head + rest)
+        self._feed(came)
 
     def _feed(self, data: bytes) -> None:
         self._raw_bytes += len(data)
@@ -185,7 +187,8 @@ class ModelConnection(asyncio.Protocol):
             return
         self._asked = True
         self._cancel_deadline()
-        body, self._body = b"".join(self._body), []
+        pieces, self._body = self._body, []
+        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if accepted.route in LOCAL:
             self.reply(LOCAL[accepted.route], self._attempt.local_answer(accepted.route))
             return
@@ -260,10 +263,9 @@ class ModelConnection(asyncio.Protocol):
         if self._transport is None or self.started or self.gone:
             return
         self.started = True
-        lines = [f"HTTP/1.1 {status} {_phrase(status)}"]
-        lines += [f"{name}: {value}" for name, value in headers]
-        lines.append("connection: close")
-        self._transport.write(("\r\n".join(lines) + "\r\n\r\n").encode("ascii"))
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        head = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n{lines}"
+        self._transport.write(f"{head}connection: close\r\n\r\n".encode("ascii"))
 
     def _close(self) -> None:
         self._finished = True
@@ -306,8 +308,4 @@ def _nothing() -> None:
     """Nobody watches yet."""
 
 
-def _phrase(status: int) -> str:
-    try:
-        return http.HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
+_PHRASES = {status.value: status.phrase for status in http.HTTPStatus}

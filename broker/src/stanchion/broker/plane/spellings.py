@@ -47,6 +47,15 @@ class Spellings:
         return tuple(gate for family in self.families for gate in family.gates)
 
     @cached_property
+    def probes(self) -> tuple[bytes, ...]:
+        """Without any of these no family occurs."""
+        return tuple(dict.fromkeys(gate.probe for gate in self.gates))
+
+    @cached_property
+    def _lower_probes(self) -> tuple[bytes, ...]:
+        return tuple(dict.fromkeys(probe.lower() for probe in self.probes))
+
+    @cached_property
     def last_bytes(self) -> frozenset[int]:
         """A byte beside these never is the last of a spelling that is under way."""
         return frozenset(b"".join(family.alphabet for family in self.families))
@@ -82,6 +91,11 @@ class Spellings:
 
     def masked(self, data: bytes) -> bytes:
         """The same bytes with an asterisk for each byte of the key; the same object without any."""
+        for probe in self.probes:
+            if probe in data:
+                break
+        else:
+            return data
         for family in self.families:
             if family.occurs(data):
                 data = _struck(family.pattern, data)
@@ -96,6 +110,11 @@ class Spellings:
     def masked_name(self, name: bytes) -> bytes:
         """A header's name, which may have lost the case of its letters."""
         lower = name.lower()
+        for probe in self._lower_probes:
+            if probe in lower:
+                break
+        else:
+            return name
         for family in self.families:
             if any(gate.probe.lower() in lower for gate in family.gates):
                 name = _struck(family.in_any_case, name)

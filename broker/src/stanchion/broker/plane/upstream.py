@@ -69,10 +69,16 @@ class ResponseHead:
 
     status: int
     headers: list[tuple[str, str]] = field(default_factory=list)
+    _first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, value: str) -> None:
+        """One more."""
+        self.headers.append((name, value))
+        self._first.setdefault(name.lower(), value)
 
     def get(self, name: str) -> str | None:
         """The first header of this (lower-case) name."""
-        return next((value for key, value in self.headers if key.lower() == name), None)
+        return self._first.get(name)
 
     @property
     def length(self) -> int | None:
@@ -268,7 +274,7 @@ class Upstream(asyncio.Protocol):
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._end(Ending.MALFORMED)
             else:
-                self._response.headers.append((name.decode("latin-1"), value.decode("latin-1")))
+                self._response.add(name.decode("latin-1"), value.decode("latin-1"))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()

@@ -99,39 +99,41 @@ class Chain:
         return None
 
     def _order(self, record: Record) -> str | None:
-        kinds = ExchangeStart | ExchangeTry | ExchangeEnd
-        number = record.exchange if isinstance(record, kinds) else 0
-        tried = self._tries.get(number, 0)
-        broken = {
-            "a record follows the close": self.closed,
-            "the terms of the run (run.open) must be the first record, and only that": (
-                isinstance(record, RunOpen) is not (self.records == 0)
-            ),
-            f"exchange {number} starts twice": (
-                isinstance(record, ExchangeStart) and number in self._started
-            ),
-            f"exchange {number} is tried outside of its start and end": (
-                isinstance(record, ExchangeTry)
-                and (number not in self._started or number in self._ended)
-            ),
-            f"exchange {number} has another try than number {tried + 1} next": (
-                isinstance(record, ExchangeTry) and record.number != tried + 1
-            ),
-            f"exchange {number} does not end with its {tried} recorded tries or one more": (
-                isinstance(record, ExchangeEnd) and record.tries not in {tried, tried + 1}
-            ),
-            f"exchange {number} ends without a start": (
-                isinstance(record, ExchangeEnd) and number not in self._started
-            ),
-            f"exchange {number} ends twice": (
-                isinstance(record, ExchangeEnd) and number in self._ended
-            ),
-            f"the close does not count {self.records} records and {self.exchanges} exchanges": (
-                isinstance(record, RunClose)
-                and (record.records, record.exchanges) != (self.records, self.exchanges)
-            ),
-        }
-        return next((why for why, holds in broken.items() if holds), None)
+        """Which rule of the order it breaks."""
+        if self.closed:
+            return "a record follows the close"
+        if isinstance(record, RunOpen) is not (self.records == 0):
+            return "the terms of the run (run.open) must be the first record, and only that"
+        if isinstance(record, ExchangeStart | ExchangeTry | ExchangeEnd):
+            return self._exchange_order(record)
+        counted = (self.records, self.exchanges)
+        if isinstance(record, RunClose) and (record.records, record.exchanges) != counted:
+            return f"the close does not count {counted[0]} records and {counted[1]} exchanges"
+        return None
+
+    def _exchange_order(self, record: ExchangeStart | ExchangeTry | ExchangeEnd) -> str | None:
+        if isinstance(record, ExchangeTry):
+            return self._try_order(record)
+        if isinstance(record, ExchangeEnd):
+            return self._end_order(record)
+        started = record.exchange in self._started
+        return f"exchange {record.exchange} starts twice" if started else None
+
+    def _try_order(self, record: ExchangeTry) -> str | None:
+        number, tried = record.exchange, self._tries.get(record.exchange, 0)
+        if number not in self._started or number in self._ended:
+            return f"exchange {number} is tried outside of its start and end"
+        if record.number != tried + 1:
+            return f"exchange {number} has another try than number {tried + 1} next"
+        return None
+
+    def _end_order(self, record: ExchangeEnd) -> str | None:
+        number, tried = record.exchange, self._tries.get(record.exchange, 0)
+        if record.tries not in {tried, tried + 1}:
+            return f"exchange {number} does not end with its {tried} recorded tries or one more"
+        if number not in self._started:
+            return f"exchange {number} ends without a start"
+        return f"exchange {number} ends twice" if number in self._ended else None
 
     def append(self, kind: type[R], *, at_ms: int, **fields: object) -> tuple[R, bytes]:
         """Build the next record and admit it; its bytes come without a line end."""

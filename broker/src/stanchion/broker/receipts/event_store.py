@@ -120,7 +120,7 @@ class EventStore:
                 f"{self._file} does not take events: more than {MAX_WAITING_BYTES} bytes wait"
             )
         self._last += 1
-        word = AssertedBy(asserted_by).value
+        word = asserted_by.value
         kind = tag_of(event_json)
         row = EventRow(self._last, attempt_id, at_ms, word, event_json, kind, source_seq)
         self._streams.setdefault(attempt_id, _Stream(0, 0)).last = row.seq

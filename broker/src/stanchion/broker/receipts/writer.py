@@ -1,8 +1,9 @@
 """One thread that owns one SQLite connection for writing, and commits in groups.
 
 Callers on the event loop hand over a change and await a future that is set once the change is
-committed. Whatever waits when a commit ends goes into the next one: no timer, so a single change
-pays one commit and a crowd shares one. A change that cannot be made durable fails its future; the
+committed. The changes of one turn of the loop cross to the thread together, and whatever waits
+when a commit ends goes into the next one: no timer, so a single change pays one commit and a crowd
+shares one. A change that cannot be made durable fails its future; the
 writer never answers for a change that it did not commit.
 """
 
@@ -10,6 +11,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -40,7 +42,11 @@ class Writer:
         self._connection = connection
         self._name = name
         self._loop = asyncio.get_running_loop()
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._turn: list[_Job] = []
+        """Of this turn of the loop. Each crossing to the thread costs a switch between the two."""
+        self._jobs: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
+        self._taken: deque[_Job] = deque()
+        """By the thread, and in no group yet."""
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"{name} writer", daemon=True)
         self._thread.start()
@@ -53,13 +59,21 @@ class Writer:
         if self._closed:
             raise LedgerError(f"{self._name} is closed: nothing more can be written")
         done = self._loop.create_future()
-        self._jobs.put(_Job(change, done))
+        if not self._turn:
+            self._loop.call_soon(self._hand_over)
+        self._turn.append(_Job(change, done))
         return done
+
+    def _hand_over(self) -> None:
+        if self._turn:
+            turn, self._turn = self._turn, []
+            self._jobs.put(turn)
 
     async def aclose(self) -> None:
         """Commit what waits, then close the connection."""
         if not self._closed:
             self._closed = True
+            self._hand_over()
             self._jobs.put(None)
         await asyncio.to_thread(self._thread.join)
 
@@ -74,17 +88,19 @@ class Writer:
 
     def _next_group(self) -> tuple[list[_Job], bool]:
         """The next change and all that wait behind it; True = the writer was closed."""
-        job = self._jobs.get()
-        group: list[_Job] = []
-        while job is not None:
-            group.append(job)
-            if len(group) == MAX_GROUP:
-                return group, False
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return group, False
-        return group, True
+        last = False
+        try:
+            turn = [] if self._taken else self._jobs.get()
+            while turn is not None:
+                self._taken.extend(turn)
+                turn = self._jobs.get_nowait()
+            last = True
+        except queue.Empty:
+            pass
+        group = [self._taken.popleft() for _ in range(min(len(self._taken), MAX_GROUP))]
+        if last and self._taken:
+            self._jobs.put(None)  # again, behind them
+        return group, last and not self._taken
 
     def _commit(self, group: list[_Job]) -> _Settled:
         settled: _Settled = []

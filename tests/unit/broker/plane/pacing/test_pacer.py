@@ -35,6 +35,28 @@ def fail(pacer: Pacer, one: Call, failure: Failure, now_ms: int, *, jitter: floa
     return pacer.failed(one, failure, now_ms=now_ms, jitter=jitter)
 
 
+def test_where_nothing_holds_a_request_it_leaves_at_once() -> None:
+    pacer, one, other = Pacer(max_in_flight=2), call(), call()
+    assert pacer.free(one, 5)
+    assert (pacer.in_flight, one.place, one.started_ms, one.held_ms) == (1, 1, 5, 0)
+    assert pacer.free(other, 6)
+    assert not pacer.free(call(), 7)
+    assert (pacer.in_flight, other.place) == (2, 2)
+
+
+def test_nothing_overtakes_what_waits_or_leaves_into_a_cool_down() -> None:
+    pacer, one, late = Pacer(max_in_flight=2), call(), call()
+    pacer.wait(one, 0)
+    assert not pacer.free(call(), 0)
+    go(pacer := Pacer(max_in_flight=2), one := call(), 0)
+    fail(pacer, one, refused(1000), 0)
+    for now_ms in (500, 1500):  # cooling, then until one was answered: each leaves as a probe
+        assert not pacer.free(call(), now_ms)
+    late.ready_ms = 100
+    assert not Pacer(max_in_flight=2).free(late, 99)
+    assert Pacer(max_in_flight=2).free(late, 100)
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "paced", "account_wide"),
     [

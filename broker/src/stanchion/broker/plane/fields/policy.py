@@ -140,7 +140,9 @@ def _twins(body: Mapping[str, object]) -> Iterator[DeniedField]:
 def _at(body: Mapping[str, object], path: tuple[str, ...]) -> object:
     value: object = body
     for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
     return value
 
 

@@ -122,11 +122,24 @@ class Pacer:
 
     def wait(self, call: Call, now_ms: int) -> None:
         """Put a request into the queue, at the place where its call first stood."""
+        self._place(call)
+        call.waiting_since_ms = now_ms
+        insort(self._queue, call, key=lambda one: one.place or 0)
+
+    def free(self, call: Call, now_ms: int) -> bool:
+        """Whether a request may leave at once, for nothing holds it; it takes a slot then."""
+        held = self._queue or self.cause is not None or self.in_flight >= self.max_in_flight
+        if held or call.ready_ms > now_ms or now_ms < self.cool_until_ms:
+            return False
+        self._place(call)
+        self.in_flight += 1
+        call.started_ms = now_ms
+        return True
+
+    def _place(self, call: Call) -> None:
         if call.place is None:
             self._places += 1
             call.place = self._places
-        call.waiting_since_ms = now_ms
-        insort(self._queue, call, key=lambda one: one.place or 0)
 
     def leave(self, call: Call, now_ms: int) -> None:
         """A request does not wait any more; the time is its call's."""

@@ -48,7 +48,11 @@ class Turns:
         if self.trip is not None:
             turn.set_result(Verdict.REFUSED)
             return turn
-        self._pacer.wait(call, self._now_ms())
+        now_ms = self._now_ms()
+        if self._pacer.free(call, now_ms):
+            turn.set_result(Verdict.GO)
+            return turn
+        self._pacer.wait(call, now_ms)
         self._waiting[call] = turn
         self._dispatch()
         return turn
@@ -88,6 +92,8 @@ class Turns:
                 self._give(call, Verdict.REFUSED)
 
     def _dispatch(self) -> None:
+        if not self._waiting and self._timer is None:
+            return
         now_ms = self._now_ms()
         for call in self._pacer.hopeless(now_ms):
             self._give(call, Verdict.GIVE_UP)
