@@ -26,7 +26,7 @@ from stanchion.protocol.control import Enrolled, ExchangeSeen, StopOrder, WireEv
 from stanchion.protocol.events import ExchangeEnded, RunClosed, Warned, decode_event
 from stanchion.protocol.evidence import HostFacts, StopReason
 from stanchion.protocol.exchange import ExchangeResult
-from stanchion.protocol.launch import ModelRef
+from stanchion.protocol.launch import ModelRef, SideRequest
 from stanchion.protocol.outcome import EndReason
 from stanchion.protocol.receipt import (
     ClaimRecorded,
@@ -164,6 +164,36 @@ async def killed_after_the_claim(first: LiveBroker) -> AsyncGenerator[None, Live
     assert (reason(view), view.score.value) == (EndReason.COMPLETED, 1.0)
 
 
+async def counts_stay(first: LiveBroker) -> AsyncGenerator[None, LiveBroker]:
+    """A side request, and a main one whose first sending got no answer."""
+    title = SideRequest(name="title", body_contains="A title:", max_output_tokens=100)
+    beside = BODY.replace(b"128000", b"100").replace(
+        b'"messages":[', b'"metadata":"A title:","messages":['
+    )
+    async with (
+        upstream(GOOD, closes, GOOD) as provider,
+        enrolled(first, provider.port, side_requests=(title,)) as run,
+    ):
+        for body in (beside, BODY):
+            assert (await ask(run.directory, body, lease=run.lease)).status == 200
+        async with first.client() as client:
+            before = await client.run(run.id)
+        second = yield
+        async with second.client() as client:
+            after = await client.run(run.id)
+    assert (before.exchanges, before.calls, before.sendings, before.ambiguous) == (2, 2, 3, 1)
+    assert (before.completed, before.limits.observed) == (1, (128_000,))
+    assert before.usage.output_tokens is None, "what the lost sending cost is not known"
+    for field in ("exchanges", "completed", "calls", "sendings", "ambiguous", "limits", "effort",
+                  "usage", "length_stops", "reasoning_present", "input_includes_cache",
+                  "output_includes_reasoning"):  # fmt: skip
+        assert getattr(after, field) == getattr(before, field), field
+
+
+async def closes(_: Received, writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
 async def waits_for_its_provider(first: LiveBroker) -> AsyncGenerator[None, LiveBroker]:
     async with upstream(GOOD) as provider, enrolled(first, provider.port) as run:
         second = yield
@@ -288,6 +318,7 @@ async def test_attempts_go_on_after_a_kill(root: Path) -> None:
         killed_in_mid_stream,
         killed_before_the_request_was_whole,
         killed_after_the_claim,
+        counts_stay,
         waits_for_its_provider,
         cancelled,
         stopped_for_a_mismatch,
