@@ -10,7 +10,21 @@ import pytest
 from conformance.sdk.stage import Stage, built
 from fakes.certificates import make_certificate
 
+HERE = Path(__file__).parent
+THEIR_WARNINGS = (
+    "ignore:Inheritance class AiohttpClientSession:DeprecationWarning",
+    "ignore:.* is not a valid FinishReason:UserWarning",
+)
+"""google-genai's, about its own code and about a word that it does not know."""
 PREFIXES = ("OPENAI_", "ANTHROPIC_", "GOOGLE_", "GEMINI_", "HTTP_", "HTTPS_", "ALL_", "NO_PROXY")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What an SDK warns of is no error of ours."""
+    for item in items:
+        if HERE in item.path.parents:
+            for text in THEIR_WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(text))
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from conformance.sdk import anthropic_messages, openai_chat, openai_responses
+from conformance.sdk import anthropic_messages, gemini, openai_chat, openai_responses
 from conformance.sdk.stage import AT_ONCE, Stage, Way, Ways
 from conformance.sdk.told import FLAVOURS, Call, Told, both, tell
 from stanchion.protocol.dialects import Dialect
@@ -31,38 +31,54 @@ class Talk(Protocol):
     def request(self, scene: str, nonce: str = "") -> dict[str, Any]: ...
 
 
-TALKS: tuple[Talk, ...] = (openai_chat, openai_responses, anthropic_messages)
+TALKS: tuple[Talk, ...] = (openai_chat, openai_responses, anthropic_messages, gemini)
 BASIC = ("whole", "streamed")
+CASE = ("talk", "scene", "shape", "flavour")
+"""The names of what a case holds."""
 
 
-def cases(scenes: Iterable[str], shapes: tuple[str, ...] = ()) -> list[Parameters]:
-    """Each scene in each kind of call of each dialect; all kinds but loops, if none is named."""
-    return _halved(
-        (talk, scene, shape)
+def cases(
+    scenes: Iterable[str], shapes: tuple[str, ...] = (), *, keep: int | None = 1
+) -> list[Parameters]:
+    """Each scene in each kind of call (all but loops, if none is named), sync and async.
+
+    Of these forms of a scene in a dialect `keep` run by default, another one from scene to scene;
+    None = each kind of call once. The others are for `make acceptance`.
+    """
+    return [
+        case
         for talk in TALKS
-        for scene in scenes
-        for shape in (shapes or talk.CALLS)
-    )
+        for number, scene in enumerate(scenes)
+        for case in _thinned(talk, scene, shapes or tuple(talk.CALLS), number, keep)
+    ]
 
 
 def loops(scene: str) -> list[Parameters]:
     """Each loop of each dialect, from this scene on."""
-    return _halved((talk, scene, shape) for talk in TALKS for shape in talk.LOOPS)
+    return [
+        case
+        for number, talk in enumerate(TALKS)
+        for case in _thinned(talk, scene, tuple(talk.LOOPS), number, None)
+    ]
 
 
-def _halved(triples: Iterable[tuple[Talk, str, str]]) -> list[Parameters]:
-    """Sync and async, one of them in turn by default and the other with `make acceptance`."""
+def _thinned(
+    talk: Talk, scene: str, shapes: tuple[str, ...], number: int, keep: int | None
+) -> list[Parameters]:
+    forms = [(shape, flavour) for shape in shapes for flavour in FLAVOURS]
+    kept = len(shapes) if keep is None else keep
+    step = len(forms) // max(1, kept)
+    chosen = {(number + turn * step) % len(forms) for turn in range(kept)}
     return [
         pytest.param(
             talk,
             scene,
             shape,
             flavour,
-            marks=[] if (number + turn) % 2 == 0 else [pytest.mark.acceptance],
+            marks=[] if place in chosen else [pytest.mark.acceptance],
             id=f"{talk.DIALECT}-{scene}-{shape}-{flavour}",
         )
-        for number, (talk, scene, shape) in enumerate(triples)
-        for turn, flavour in enumerate(FLAVOURS)
+        for place, (shape, flavour) in enumerate(forms)
     ]
 
 

@@ -88,8 +88,8 @@ STATUSES: Mapping[str, str] = {
 PASSING: Mapping[str, str] = {
     "429 that passes": 'text = "Now."\n'
     'fault = {kind = "status", status = 429, retry_after = 1, times = 1}',
-    "529 that passes": 'text = "Now."\n'
-    'fault = {kind = "status", status = 529, retry_after = 1, times = 1}',
+    "503 that passes": 'text = "Now."\n'
+    'fault = {kind = "status", status = 503, retry_after = 1, times = 1}',
 }
 """Failures that whoever asks again gets past."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conformance.sdk import anthropic_messages, openai_chat
+from conformance.sdk import anthropic_messages, gemini, openai_chat
 from conformance.sdk.matrix import TALKS, Talk
 from conformance.sdk.stage import AT_ONCE, PLACEHOLDER, Stage, Way, brokered
 from conformance.sdk.told import Told, both, settled, tell
@@ -107,7 +107,8 @@ async def test_a_redirect_is_not_followed(stage: Stage, talk: Talk) -> None:
 async def test_a_compressed_answer_comes_plain(stage: Stage, talk: Talk, shape: str) -> None:
     """No difference that an SDK shows: it asks for compression, the broker for none."""
     message = json.dumps({"id": "1", "model": MODEL, "choices": [], "content": []}).encode()
-    stream = b"event: message_stop\ndata: " + message + b"\n\n"
+    named = b"" if talk is gemini else b"event: message_stop\n"
+    stream = named + b"data: " + message + b"\n\n"
     body, kind = (message, "application/json")
     if shape == "streamed":
         body, kind = stream, "text/event-stream"
@@ -121,7 +122,7 @@ async def test_a_compressed_answer_comes_plain(stage: Stage, talk: Talk, shape: 
         await answer(request, writer)
 
     direct, through, _ = await told(stage, talk, compressing, shape)
-    assert direct.headers["content-encoding"] == "gzip"
+    assert direct.headers["content-encoding"] == "gzip", direct
     assert but_for_headers(through) == but_for_headers(direct, "content-encoding")
     assert direct.objects
 
@@ -139,9 +140,9 @@ async def test_the_real_key_in_an_error_comes_masked(stage: Stage, talk: Talk) -
     direct, through, _ = await told(stage, talk, echoing)
     assert direct.failure is not None
     assert through.failure is not None
-    assert PLACEHOLDER in str(direct.failure["body"])
+    assert PLACEHOLDER in str(direct.failure)
     assert KEY not in str(through)
-    assert "*" * len(KEY) in str(through.failure["body"])
+    assert "*" * len(KEY) in str(through.failure)
 
 
 async def test_a_history_kept_at_the_provider_is_refused(stage: Stage) -> None:

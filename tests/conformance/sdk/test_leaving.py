@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from conformance.sdk import anthropic_messages, openai_chat
-from conformance.sdk.matrix import Talk
+from conformance.sdk import anthropic_messages, gemini, openai_chat, openai_responses
+from conformance.sdk.matrix import TALKS, Talk
 from conformance.sdk.stage import PLACEHOLDER, Stage, Way, brokered
-from conformance.sdk.told import FLAVOURS, Call, Told, both, each, entered, settled, tell
+from conformance.sdk.told import FLAVOURS, Call, Told, both, each, settled, tell
 from fakes.launches import MODEL
 from fakes.upstream import STREAM_HEAD, Received, chunk, upstream
 from stanchion.protocol.exchange import ExchangeResult
@@ -32,7 +32,24 @@ def _messages(number: int) -> bytes:
     return b"event: content_block_delta\ndata: " + json.dumps(document).encode() + b"\n\n"
 
 
-EVENTS = {openai_chat.DIALECT: _chat, anthropic_messages.DIALECT: _messages}
+def _responses(number: int) -> bytes:
+    document = {"type": "response.output_text.delta", "item_id": "m", "output_index": 0}
+    document |= {"content_index": 0, "delta": f"word {number} ", "sequence_number": number}
+    return b"event: response.output_text.delta\ndata: " + json.dumps(document).encode() + b"\n\n"
+
+
+def _gemini(number: int) -> bytes:
+    content = {"role": "model", "parts": [{"text": f"word {number} "}]}
+    document = {"candidates": [{"index": 0, "content": content}]}
+    return b"data: " + json.dumps(document).encode() + b"\n\n"
+
+
+EVENTS = {
+    openai_chat.DIALECT: _chat,
+    openai_responses.DIALECT: _responses,
+    anthropic_messages.DIALECT: _messages,
+    gemini.DIALECT: _gemini,
+}
 
 
 class Flood:
@@ -70,11 +87,18 @@ def leaving(talk: Talk, left: asyncio.Event) -> Call:
     loop = asyncio.get_running_loop()
 
     async def call(client: Any, told: Told) -> None:
-        made = client.chat.completions if talk is openai_chat else client.messages
-        stream = await settled(made.create(**talk.request("text"), stream=True))
-        async with entered(stream):
-            async for event in _first(stream, BEFORE):
-                told.saw(event)
+        asked = talk.request("text")
+        if talk is gemini:
+            stream = await settled(client.models.generate_content_stream(**asked))
+        elif talk is anthropic_messages:
+            stream = await settled(client.messages.create(**asked, stream=True))
+        elif talk is openai_responses:
+            stream = await settled(client.responses.create(**asked, stream=True))
+        else:
+            stream = await settled(client.chat.completions.create(**asked, stream=True))
+        async for event in _first(stream, BEFORE):
+            told.saw(event)
+        await settled(stream.aclose() if hasattr(stream, "aclose") else stream.close())
         loop.call_soon_threadsafe(left.set)
 
     return call
@@ -89,9 +113,7 @@ async def _first(stream: Any, count: int) -> AsyncIterator[Any]:
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize(
-    "talk", [openai_chat, anthropic_messages], ids=lambda talk: str(talk.DIALECT)
-)
+@pytest.mark.parametrize("talk", TALKS, ids=lambda talk: str(talk.DIALECT))
 async def test_a_stream_that_the_client_closes(stage: Stage, talk: Talk, flavour: str) -> None:
     flood = Flood(talk)
     async with (
@@ -106,7 +128,7 @@ async def test_a_stream_that_the_client_closes(stage: Stage, talk: Talk, flavour
         for _ in range(2):
             await flood.noticed.acquire()
         end = (await stage.record(run.id, ExchangeEnd)).answered
-    assert through == direct
+    assert (through.objects, through.failure) == (direct.objects, direct.failure)
     assert (len(direct.objects), direct.failure) == (BEFORE, None)
     assert (end.result, end.usage) == (ExchangeResult.CLIENT_GONE, None)
     assert end.usage_why is not None

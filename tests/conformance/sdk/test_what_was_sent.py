@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from conformance.sdk import anthropic_messages, openai_chat
-from conformance.sdk.matrix import TALKS, Talk
+from conformance.sdk.matrix import CASE, TALKS, Talk, cases, loops
 from conformance.sdk.stage import PLACEHOLDER, Stage, Way, brokered
-from conformance.sdk.told import FLAVOURS, Call, both, tell
+from conformance.sdk.told import Call, both, tell
 from fakes.launches import KEY
 from fakes.upstream import Received, response, upstream
 from stanchion.protocol.receipt import ExchangeStart, Record
@@ -22,11 +22,6 @@ OF_THE_HOP = frozenset({"connection", "accept-encoding"})
 """Each connection's own: the broker keeps its own open, and asks for nothing compressed."""
 CREDENTIALS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 LARGE = 'ünïcode ✓ 🦊 \u2028 \x7f " \\ </script> ' * 8000
-SHAPES = [
-    pytest.param(talk, shape, id=f"{talk.DIALECT}-{shape}")
-    for talk in TALKS
-    for shape in (*talk.CALLS, *talk.LOOPS)
-]
 
 
 async def sent_by(
@@ -61,10 +56,9 @@ def same(direct: Received, through: Received, *, dropped: frozenset[str] = froze
     assert KEY.encode() not in direct.head + through.body
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize(("talk", "shape"), SHAPES)
-async def test_every_call(stage: Stage, talk: Talk, shape: str, flavour: str) -> None:
-    call = {**talk.CALLS, **talk.LOOPS}[shape](talk.request("one call"))
+@pytest.mark.parametrize(CASE, [*cases(["one call"], keep=None), *loops("one call")])
+async def test_every_call(stage: Stage, talk: Talk, scene: str, shape: str, flavour: str) -> None:
+    call = {**talk.CALLS, **talk.LOOPS}[shape](talk.request(scene))
     direct, through, records = await sent_by(stage, talk, call, flavour)
     same(direct, through)
     (start,) = (record for record in records if isinstance(record, ExchangeStart))

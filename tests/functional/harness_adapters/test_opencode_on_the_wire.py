@@ -22,16 +22,20 @@ from stanchion.protocol.transcript import ItemKind, TranscriptItem
 from stanchion.supervisor.relay_head import rewrite
 
 MODEL = "maker/future-9:large"
+MODELS = {Dialect.GEMINI: "future-9-large"}
+"""Where it stands in the path it is a plain one."""
 PATHS = {
     Dialect.OPENAI_CHAT: "/v1/chat/completions",
     Dialect.OPENAI_RESPONSES: "/v1/responses",
     Dialect.ANTHROPIC_MESSAGES: "/v1/messages",
+    Dialect.GEMINI: f"/v1beta/models/{MODELS[Dialect.GEMINI]}:streamGenerateContent",
 }
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 LIMITED_BY = {
     Dialect.OPENAI_CHAT: "max_tokens",
     Dialect.OPENAI_RESPONSES: "max_output_tokens",
     Dialect.ANTHROPIC_MESSAGES: "max_tokens",
+    Dialect.GEMINI: "max_output_tokens",  # the witness's word for it
 }
 INSTRUCTION = 'Write "one" to one.txt,\nthen stop.\n'
 SCRIPT = """
@@ -58,6 +62,8 @@ text = "The file is written."
         (Dialect.OPENAI_RESPONSES, 200_000, "max", 400_000),
         (Dialect.OPENAI_RESPONSES, 8_000, None, None),
         (Dialect.ANTHROPIC_MESSAGES, 200_000, "max", 400_000),
+        (Dialect.GEMINI, 200_000, "high", 400_000),
+        (Dialect.GEMINI, 8_000, None, None),
     ],
 )
 def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_asked(
@@ -71,7 +77,8 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     workdir = tmp_path / "work"
     workdir.mkdir()
     home = tmp_path / "home"
-    bring_configuration_along(workdir, home, agent=effort is not None)
+    model = MODELS.get(dialect, MODEL)
+    bring_configuration_along(workdir, home, model, agent=effort is not None)
     adapter = registry.adapter("opencode")
     with (
         rehearsing(SCRIPT, tmp_path) as provider,
@@ -79,7 +86,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     ):
         plan = adapter.plan(
             Settings(
-                model=MODEL,
+                model=model,
                 base_url=f"http://127.0.0.1:{tapped.port}",
                 dialect=dialect,
                 output_limit=limit,
@@ -100,7 +107,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
         (PATHS[dialect], 1, 200),
     ]
     for request in seen:
-        assert request["model"] == MODEL
+        assert request["model"] == model
         assert {name: request[name] for name in LIMITS} == {
             name: limit if name == LIMITED_BY[dialect] else None for name in LIMITS
         }
@@ -113,11 +120,11 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     assert_session(adapter.session(), ran)
 
 
-def bring_configuration_along(workdir: Path, home: Path, *, agent: bool) -> None:
+def bring_configuration_along(workdir: Path, home: Path, model: str, *, agent: bool) -> None:
     """Files of an image or a repository that ask for another model, limit, effort and address."""
     other = {"limit": {"context": 1, "output": 5}, "options": {"max_tokens": 7}}
     options = {"baseURL": "http://127.0.0.1:9/v1"}
-    provider = {"stanchion": {"options": options, "models": {MODEL: other}}}
+    provider = {"stanchion": {"options": options, "models": {model: other}}}
     foreign = json.dumps({"model": "x/y", "permission": {"bash": "deny"}, "provider": provider})
     for place in (workdir, workdir / ".opencode", home / ".opencode", home / ".config/opencode"):
         place.mkdir(parents=True, exist_ok=True)
@@ -125,7 +132,7 @@ def bring_configuration_along(workdir: Path, home: Path, *, agent: bool) -> None
     if agent:
         (home / ".config/opencode/agent").mkdir()
         (home / ".config/opencode/agent/build.md").write_text(
-            "---\nreasoningEffort: low\n---\nHm.\n"
+            "---\nreasoningEffort: low\nthinkingConfig:\n  thinkingLevel: low\n---\nHm.\n"
         )
 
 
@@ -137,7 +144,9 @@ def assert_the_gate_lets_through(requests: list[tuple[bytes, bytes]], dialect: D
         assert rewritten is not None
         accepted = read_head(rewritten)
         assert isinstance(accepted, Accepted), (accepted, head)
-        request = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
+        request = ModelRequest(
+            accepted.route, accepted.forwarded, accepted.session, body, accepted.model
+        )
         asked = admitted(dialect, request, frozenset())
         assert isinstance(asked, Asked), (asked, body)
 

@@ -51,6 +51,7 @@ def test_it_needs_no_corrections_and_makes_no_side_requests() -> None:
         Dialect.OPENAI_CHAT,
         Dialect.OPENAI_RESPONSES,
         Dialect.ANTHROPIC_MESSAGES,
+        Dialect.GEMINI,
     )
 
 

@@ -129,7 +129,16 @@ def test_variables_that_no_process_can_have_are_refused(name: str, value: str) -
 
 
 def test_a_dialect_it_does_not_speak_is_refused() -> None:
-    assert refusal(dialect=Dialect.GEMINI).id == "dialect_unsupported"
+    with pytest.raises(RefusedError) as refused:
+        check(replace(PLAIN, dialect=Dialect.GEMINI), DIALECTS[:1])
+    assert refused.value.refusal.id == "dialect_unsupported"
+
+
+def test_gemini_takes_no_id_with_a_slash_and_no_word_that_its_package_refuses() -> None:
+    gemini = {"dialect": Dialect.GEMINI, "effort": "high"}
+    check(replace(PLAIN, **gemini), DIALECTS)  # type: ignore[arg-type]
+    assert refusal(**{**gemini, "model": "models/future-9"}).id == "model_unwritable"
+    assert refusal(**{**gemini, "effort": "xhigh"}).id == "effort_unwritable"
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

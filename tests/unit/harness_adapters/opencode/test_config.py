@@ -49,7 +49,7 @@ def env_with(
 
 @pytest.mark.parametrize("limit", [8_000, 32_000, 64_000, 128_000, 200_000])
 @pytest.mark.parametrize("context", [None, 400_000])
-@pytest.mark.parametrize("effort", [None, "max", "low"])
+@pytest.mark.parametrize("effort", [None, "high", "low"])
 @pytest.mark.parametrize("dialect", list(PACKAGES))
 def test_what_is_written_is_understood_as_it_was_declared(
     limit: int, context: int | None, effort: str | None, dialect: Dialect
@@ -209,6 +209,21 @@ def test_responses_have_the_same_word_for_effort_and_no_way_round_the_limit() ->
     chat, responses = COMPATIBLE, PACKAGES[Dialect.OPENAI_RESPONSES].npm
     assert config.understood(env_with(entry, npm=chat), {}).output_limit == 7
     assert config.understood(env_with(entry, npm=responses), {}).output_limit == 9
+
+
+def test_gemini_has_its_level_among_the_thinking_settings_and_a_path_of_its_own() -> None:
+    settings = replace(PLAIN, dialect=Dialect.GEMINI, effort="high")
+    spoken = json.dumps(config.configuration(settings))
+    assert '"npm": "@ai-sdk/google"' in spoken
+    assert '"baseURL": "http://127.0.0.1:4711/v1beta"' in spoken
+    level = '{"thinkingConfig": {"includeThoughts": true, "thinkingLevel": "high"}}'
+    assert spoken.count(level) == 2
+    silent = json.dumps(config.configuration(replace(settings, effort=None)))
+    assert "thinking" not in silent
+    for options in ({"reasoningEffort": "high"}, {"thinkingConfig": {"thinkingLevel": "max"}}):
+        entry: dict[str, object] = {"limit": {"output": 9}, "options": options}
+        env = env_with(entry, npm=PACKAGES[Dialect.GEMINI].npm)
+        assert config.understood(env, {}).effort is None
 
 
 def test_the_main_agents_effort_beats_the_models() -> None:

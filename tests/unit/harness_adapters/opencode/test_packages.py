@@ -13,6 +13,17 @@ def test_the_effort_that_is_written_is_the_effort_that_is_read(dialect: Dialect)
         assert package.thinking_budget(options) == 0
 
 
+def test_googles_package_takes_fewer_words_than_its_api() -> None:
+    words = PACKAGES[Dialect.GEMINI].efforts
+    assert words is not None
+    assert set(EFFORT_WORDS[Dialect.GEMINI]) - set(words) == {"xhigh"}
+
+
+@pytest.mark.parametrize("options", [{}, {"thinkingConfig": "high"}, {"thinkingLevel": "high"}])
+def test_a_level_elsewhere_is_none(options: dict[str, object]) -> None:
+    assert PACKAGES[Dialect.GEMINI].effort_in(options) is None
+
+
 def test_a_package_is_known_by_its_exact_name() -> None:
     for package in PACKAGES.values():
         assert package_of(package.npm) is package
@@ -28,5 +39,5 @@ def test_the_first_words_that_are_contained_decide() -> None:
     ceiling = PACKAGES[Dialect.ANTHROPIC_MESSAGES].ceiling
     assert ceiling("claude-opus-4-20250514") == ("claude-opus-4-", 32_000)
     assert ceiling("claude-opus-4-5") == ("claude-opus-4-5", 64_000)
-    for dialect in (Dialect.OPENAI_CHAT, Dialect.OPENAI_RESPONSES):
+    for dialect in (Dialect.OPENAI_CHAT, Dialect.OPENAI_RESPONSES, Dialect.GEMINI):
         assert PACKAGES[dialect].ceiling("claude-opus-4-5") is None

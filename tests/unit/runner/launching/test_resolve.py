@@ -5,6 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from fakes.scripted_harness import ScriptedHarness
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.admin import ModelView, ProfileView
 from stanchion.protocol.dialects import Dialect
@@ -89,7 +90,6 @@ def test_answers_of_the_launch_replace_the_tasks() -> None:
     ("change", "refusal"),
     [
         ({"account": "none"}, "account_missing"),
-        ({"account": "other"}, "dialect_unknown"),
         ({"dialect": Dialect.ANTHROPIC_MESSAGES}, "dialect_differs"),
         ({"effort": "loud"}, "effort_unknown"),
         ({"effort": "high", "effort_raw": "loud"}, "effort_twice"),
@@ -104,6 +104,13 @@ def test_what_would_be_misread_is_refused(change: dict[str, object], refusal: st
     with pytest.raises(RefusedError) as refused:
         resolve(TASK, options, PROFILE, OPENCODE, PINNED)
     assert refused.value.refusal.id == refusal
+
+
+def test_an_api_that_the_harness_does_not_speak_is_refused() -> None:
+    options = replace(OPTIONS, harness="scripted", account="other")
+    with pytest.raises(RefusedError, match="scripted does not speak gemini") as refused:
+        resolve(TASK, options, PROFILE, ScriptedHarness(""), PINNED)
+    assert refused.value.refusal.id == "dialect_unknown"
 
 
 def test_an_unknown_effort_names_the_known_words() -> None:
@@ -121,13 +128,17 @@ def test_the_rehearsal_speaks_the_dialect_that_is_asked_for() -> None:
     profile = msgspec.structs.replace(
         PROFILE, name="rehearsal", accounts={"rehearsal": Dialect.OPENAI_CHAT}
     )
-    options = replace(OPTIONS, account="rehearsal", effort="max", output_limit=8_000)
-    spoken = {None: Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES: Dialect.ANTHROPIC_MESSAGES}
+    options = replace(
+        OPTIONS, account="rehearsal", model="future-9", effort="high", output_limit=8_000
+    )
+    spoken = {None: Dialect.OPENAI_CHAT, **{dialect: dialect for dialect in Dialect}}
     for asked, dialect in spoken.items():
         spec = resolve(TASK, replace(options, dialect=asked), profile, OPENCODE, PINNED)
         assert spec.dialect is dialect
     with pytest.raises(RefusedError, match="does not speak gemini"):
-        resolve(TASK, replace(options, dialect=Dialect.GEMINI), profile, OPENCODE, PINNED)
+        resolve(
+            TASK, replace(options, dialect=Dialect.GEMINI), profile, ScriptedHarness(""), PINNED
+        )
 
 
 def test_a_profile_that_pins_a_version_allows_no_other() -> None:

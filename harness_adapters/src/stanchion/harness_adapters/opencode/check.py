@@ -29,6 +29,7 @@ def check(settings: Settings, dialects: Sequence[Dialect]) -> None:
     _check_names(settings, dialects)
     _check_numbers(settings)
     package = PACKAGES[settings.dialect]
+    _check_path(settings, package)
     _check_ceiling(settings, package)
     _check_effort(settings.effort, package)
     _check_instruction(settings.instruction)
@@ -53,6 +54,18 @@ def _check_names(settings: Settings, dialects: Sequence[Dialect]) -> None:
             rule="opencode keeps a model id only if it is a letter or digit, followed by letters, "
             "digits and . _ : / @ + ~ -",
             remedy="Name the model under an id of that form; a gateway can map it to another",
+        )
+
+
+def _check_path(settings: Settings, package: Package) -> None:
+    if package.model_in_path and "/" in settings.model:
+        raise refuse(
+            "model_unwritable",
+            field="--model",
+            value=settings.model,
+            rule=f"opencode's package {package.npm} makes an id with a slash the whole path of its "
+            "requests",
+            remedy="Name the model as the provider lists it, without models/",
         )
 
 

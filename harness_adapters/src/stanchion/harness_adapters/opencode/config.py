@@ -92,7 +92,7 @@ def configuration(settings: Settings) -> Json:
     effort = {} if settings.effort is None else package.effort_options(settings.effort)
     wait_ms = HEADER_WAIT_S * 1000
     options = {
-        "baseURL": f"{settings.base_url}/v1",
+        "baseURL": f"{settings.base_url}{package.version}",
         "apiKey": KEY,
         "headerTimeout": wait_ms,
         "chunkTimeout": wait_ms,
@@ -159,7 +159,7 @@ def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
     base_url = _text(_table(account.get("options")).get("baseURL"))
     return Written(
         model=model,
-        base_url=base_url.removesuffix("/v1") or None,
+        base_url=base_url.removesuffix(package.version) or None,
         output_limit=_output_limit(env, provider, model, merged, entry, package),
         context=_context(merged, entry),
         effort=_effort(merged, model, entry, package),

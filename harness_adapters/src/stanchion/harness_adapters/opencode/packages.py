@@ -2,8 +2,8 @@
 
 Decides how limit and effort are spelled for each package, and what such spellings become on the
 wire, by their own code (ai-sdk 6: `@ai-sdk/openai-compatible`, `@ai-sdk/openai`,
-`@ai-sdk/anthropic`) and by OpenCode's, which makes `@ai-sdk/openai` send an effort whatever the
-model is called. Pure; it must never be asked which limit a model ought to have.
+`@ai-sdk/anthropic`, `@ai-sdk/google`) and by OpenCode's, which makes `@ai-sdk/openai` send an
+effort whatever the model is called. Pure; it must never be asked which limit a model ought to have.
 """
 
 from collections.abc import Callable
@@ -31,6 +31,10 @@ class Package:
     """The part of a model id by which the package lowers every limit, and to what."""
     efforts: tuple[str, ...] | None
     """Words it takes; any other ends the harness before it asks. None = any word."""
+    version: str = "/v1"
+    """The path that its base URL ends with."""
+    model_in_path: bool = False
+    """Whether a model's id becomes a part of the path, one with a slash the whole of it."""
 
 
 CEILINGS = (
@@ -86,6 +90,15 @@ def _anthropic_budget(options: Json) -> int:
     return budget if isinstance(budget, int) and not isinstance(budget, bool) else 1024
 
 
+def _google_options(word: str) -> Json:
+    return {"thinkingConfig": {"includeThoughts": True, "thinkingLevel": word}}
+
+
+def _google_effort(options: Json) -> str | None:
+    thinking = options.get("thinkingConfig")
+    return _text(thinking.get("thinkingLevel")) if isinstance(thinking, dict) else None
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
@@ -117,6 +130,17 @@ PACKAGES: dict[Dialect, Package] = {
         thinking_budget=_anthropic_budget,
         ceiling=_ceiling,
         efforts=EFFORT_WORDS[Dialect.ANTHROPIC_MESSAGES],
+    ),
+    Dialect.GEMINI: Package(
+        npm="@ai-sdk/google",
+        effort_options=_google_options,
+        effort_in=_google_effort,
+        added_effort=lambda _model: None,
+        thinking_budget=lambda _options: 0,
+        ceiling=lambda _model: None,
+        efforts=("minimal", "low", "medium", "high"),
+        version="/v1beta",
+        model_in_path=True,
     ),
 }
 """The first is the one that a launch without a dialect of its own gets."""
