@@ -300,6 +300,9 @@ DENIED: list[tuple[Dialect, dict[str, object], str]] = [
     (CHAT, user({"type": "video_url", "video_url": {"url": "https://x"}}), "remote_url"),
     (CHAT, user({"type": "video", "video": ["https://x/1.png"]}), "remote_url"),
     (CHAT, user({"type": "file", "file": {"file_id": "file-1"}}), "file_id"),
+    (CHAT, user({"type": "image_url", "image_url": {"URL": "https://x"}}), "remote_url"),
+    (CHAT, {"tools": [{"Type": "web_search"}]}, "web_search"),
+    (CHAT, {"tools": [{"type": "function", "TYPE": "mcp"}]}, "mcp_servers"),
     (CHAT, {"n": 2}, "n"),
     (CHAT, {"n": "1"}, "n"),
     (CHAT, {"best_of": 4}, "n"),
@@ -344,6 +347,11 @@ DENIED: list[tuple[Dialect, dict[str, object], str]] = [
     (
         MESSAGES,
         user({"type": "image", "source": {"type": "url", "url": "https://x"}}),
+        "remote_url",
+    ),
+    (
+        MESSAGES,
+        user({"type": "image", "source": {"TYPE": "url", "url": "https://x"}}),
         "remote_url",
     ),
     (MESSAGES, user({"type": "document", "source": {"type": "file", "file_id": "f"}}), "file_id"),

@@ -51,6 +51,12 @@ def test_other_spellings_of_a_denied_name_are_denied(name: str) -> None:
     [
         (CHAT, {"max_tokens": 5, "max_completion_tokens": 6}),
         (CHAT, {"max_tokens": 5, "max_output_tokens": 6}),
+        (CHAT, {"max_tokens": 5, "Max_Completion_Tokens": 6}),
+        (CHAT, {"max_tokens": 5, "max_new_tokens": 6}),
+        (CHAT, {"max_tokens": 5, "options": {"num_predict": -1}}),
+        (CHAT, {"reasoning_effort": "max", "chat_template_kwargs": {"reasoning_effort": "low"}}),
+        (CHAT, {"reasoning_effort": "max", "reasoning": {"Effort": "low"}}),
+        (GEMINI, {"generationConfig": {"maxOutputTokens": 5}, "max_output_tokens": 6}),
         (CHAT, {"reasoning_effort": "max", "reasoning": {"effort": "low"}}),
         (CHAT, {"max_tokens": 5, "Max_Tokens": 6}),
         (CHAT, {"max_tokens": 5, "maxTokens": 5}),

@@ -80,9 +80,8 @@ def _object(
         elif folded == "type" and isinstance(member, str) and member in TYPES:
             yield DeniedField(TYPES[member], member)
         elif folded == "source" and isinstance(member, dict):
-            kind = member.get("type")
-            if isinstance(kind, str) and kind in SOURCES:
-                yield DeniedField(SOURCES[kind], "source")
+            kinds = [kind for kind in _types(member) if isinstance(kind, str)]
+            yield from (DeniedField(SOURCES[kind], "source") for kind in kinds if kind in SOURCES)
 
 
 def _tools(dialect: Dialect, tools: object) -> Iterator[DeniedField]:
@@ -92,20 +91,26 @@ def _tools(dialect: Dialect, tools: object) -> Iterator[DeniedField]:
 
 
 def _tool(dialect: Dialect, tool: Mapping[str, object]) -> Iterator[DeniedField]:
-    kind = tool.get("type")
+    kinds = _types(tool)
     if dialect is Dialect.GEMINI:
         yield from (
             DeniedField(_hosted(fold(key)) or UNKNOWN_TOOL, "tools")
             for key in tool
             if fold(key) != GEMINI_CLIENT_TOOL
         )
-    elif kind is None:
+    elif not kinds:
         hosted = (_hosted(fold(key)) for key in tool)
         yield from (DeniedField(name, "tools") for name in hosted if name is not None)
-    elif not isinstance(kind, str):
-        yield DeniedField(UNKNOWN_TOOL, "tools")
-    elif kind not in CLIENT_TOOLS and not kind.startswith(CLIENT_TOOL_PREFIXES):
-        yield DeniedField(_hosted(fold(kind)) or UNKNOWN_TOOL, "tools")
+    for kind in [] if dialect is Dialect.GEMINI else kinds:
+        if not isinstance(kind, str):
+            yield DeniedField(UNKNOWN_TOOL, "tools")
+        elif kind not in CLIENT_TOOLS and not kind.startswith(CLIENT_TOOL_PREFIXES):
+            yield DeniedField(_hosted(fold(kind)) or UNKNOWN_TOOL, "tools")
+
+
+def _types(value: Mapping[str, object]) -> list[object]:
+    """What stands under `type`, in any of its spellings."""
+    return [kind for key, kind in value.items() if fold(key) == "type" and kind is not None]
 
 
 def _hosted(folded: str) -> str | None:
@@ -115,16 +120,12 @@ def _hosted(folded: str) -> str | None:
 def _bare_references(items: object) -> Iterator[DeniedField]:
     """An item that only names its id stands for a stored one (ItemReference.type is optional)."""
     for item in items if isinstance(items, list) else []:
-        if isinstance(item, dict) and "id" in item and not {"type", "role"} & set(item):
+        keys = {fold(key) for key in item} if isinstance(item, dict) else set()
+        if "id" in keys and not {"type", "role"} & keys:
             yield DeniedField("item_reference", "input")
 
 
 def _twins(body: Mapping[str, object]) -> Iterator[DeniedField]:
-    for one, other in TWINS:
-        if one[0] in body and other[0] in body:
-            first, second = _at(body, one), _at(body, other)
-            if first is not None and second is not None and first != second:
-                yield DeniedField(TWIN_FIELDS, one[-1])
     level: list[Mapping[str, object]] = [body]
     for _ in range(SETTINGS_DEPTH):
         if any(len({fold(key) for key in settings}) < len(settings) for settings in level):
@@ -135,14 +136,20 @@ def _twins(body: Mapping[str, object]) -> Iterator[DeniedField]:
             for key, child in settings.items()
             if isinstance(child, dict) and fold(key) not in _CALLERS_OWN
         ]
+    said = {fold(key): value for key, value in body.items()}
+    for paths in TWINS:
+        values = [_at(said[path[0]], path[1:]) for path in paths if path[0] in said]
+        given = [value for value in values if value is not None]
+        if any(value != given[0] for value in given):
+            yield DeniedField(TWIN_FIELDS, paths[0][-1])
 
 
-def _at(body: Mapping[str, object], path: tuple[str, ...]) -> object:
-    value: object = body
+def _at(value: object, path: tuple[str, ...]) -> object:
+    """What is said below, by folded names."""
     for name in path:
         if not isinstance(value, dict):
             return None
-        value = value.get(name)
+        value = next((member for key, member in value.items() if fold(key) == name), None)
     return value
 
 

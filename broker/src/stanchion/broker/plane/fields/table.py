@@ -43,7 +43,7 @@ def remote(value: object) -> bool:
     if isinstance(value, str):
         return value != "" and not value.startswith("data:")
     if isinstance(value, dict):
-        return remote(value.get("url"))
+        return any(fold(key) == "url" and remote(member) for key, member in value.items())
     return isinstance(value, list) and any(remote(item) for item in value)
 
 
@@ -189,13 +189,28 @@ Servers hand them to the model or to a grammar, and obey none of their words."""
 TWIN_FIELDS = "twin_fields"
 """Two spellings of one setting that differ: which one counts is the server's choice."""
 
-TWINS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("max_tokens",), ("max_completion_tokens",)),
-    (("max_tokens",), ("max_output_tokens",)),
-    (("max_completion_tokens",), ("max_output_tokens",)),
-    (("reasoning_effort",), ("reasoning", "effort")),
-    (("reasoning_effort",), ("output_config", "effort")),
+TWINS: tuple[tuple[tuple[str, ...], ...], ...] = (
+    (
+        ("maxtokens",),
+        ("maxcompletiontokens",),
+        ("maxoutputtokens",),
+        ("maxnewtokens",),
+        ("maxtokenstosample",),
+        ("numpredict",),
+        ("options", "numpredict"),
+        ("generationconfig", "maxoutputtokens"),
+    ),
+    (
+        ("reasoningeffort",),
+        ("reasoning", "effort"),
+        ("outputconfig", "effort"),
+        ("effort",),
+        ("chattemplatekwargs", "reasoningeffort"),
+        ("thinkinglevel",),
+        ("generationconfig", "thinkingconfig", "thinkinglevel"),
+    ),
 )
+"""Folded paths of the output limit, and of the effort, by which some server knows it."""
 
 NEVER_ALLOWED = frozenset({TWIN_FIELDS})
 
