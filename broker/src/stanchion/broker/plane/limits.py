@@ -18,6 +18,11 @@ class Limits:
     """Open at a time: one attempt must not take the descriptors of the others."""
     surplus_bytes: int = 64 * 1024
     """Behind a request; they are read, so that its end is seen, and never used."""
+    refused_s: float = 5.0
+    """For the rest of a request that was refused before its end: closing on bytes that nobody read
+    would reset the connection, and the answer would be lost (RFC 9112, 9.6)."""
+    refused_bytes: int = 16 * 1024 * 1024
+    """Of that rest."""
     connect_s: float = 30.0
     """Name, connection, proxy and TLS."""
     first_byte_s: float = 300.0

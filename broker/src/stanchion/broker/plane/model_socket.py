@@ -87,6 +87,8 @@ class ModelConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._chunked = False
         self._finished = False
+        self._lingering = False
+        """Whether a refusal is out and the rest of its request is let pass."""
         self.gone = False
         self.started = False
         """Whether a response head was sent."""
@@ -202,6 +204,7 @@ class ModelConnection(asyncio.Protocol):
             return
         self._body = []
         self._attempt.denied(denial.word)
+        self._lingering = True
         self.reply(denial.status, constant_reply(denial.word))
 
     # the response
@@ -270,7 +273,12 @@ class ModelConnection(asyncio.Protocol):
     def _close(self) -> None:
         self._finished = True
         self._cancel_deadline()
-        if self._transport is not None:
+        if self._transport is None:
+            return
+        if self._lingering and self._transport.can_write_eof():
+            self._transport.write_eof()
+            self._timer = self._loop.call_later(self._limits.refused_s, self._transport.abort)
+        else:
             self._transport.close()
             if self._transport.get_write_buffer_size() > 0:
                 self._timer = self._loop.call_later(self._limits.flush_s, self._transport.abort)
@@ -278,7 +286,8 @@ class ModelConnection(asyncio.Protocol):
     def _ignore(self, data: bytes) -> None:
         """Bytes behind a request are read so that its end is seen, and bounded."""
         self._surplus_bytes += len(data)
-        if self._surplus_bytes > self._limits.surplus_bytes and self._transport is not None:
+        most = self._limits.refused_bytes if self._lingering else self._limits.surplus_bytes
+        if self._surplus_bytes > most and self._transport is not None:
             if not self._finished:
                 self._attempt.denied("bytes_behind_request")
             self._transport.abort()
