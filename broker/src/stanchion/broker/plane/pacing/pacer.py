@@ -12,7 +12,11 @@ from enum import Enum
 
 from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult
 
-PACED_STATUSES = frozenset({429, 500, 502, 503, 504, 529})
+_OWN = frozenset({500, 502, 504, 520, 524})
+"""Without a Retry-After they may be this request's own."""
+PACED_STATUSES = frozenset({429, 503, 521, 522, 523, 529, 530}) | _OWN
+"""52x and 530: a content network did not reach the provider, or waited in vain for its answer
+(Cloudflare documentation, "5xx errors")."""
 PACED_CLASSES = frozenset(
     {ErrorClass.RATE_LIMITED, ErrorClass.OVERLOADED, ErrorClass.SERVER_ERROR, ErrorClass.CONNECT}
 )
@@ -39,14 +43,14 @@ class Failure:
 def failure_of(answered: Answered, retry_after_ms: int | None) -> Failure | None:
     """What may be tried again; None = this answer stands.
 
-    A 500, 502 or 504 without a Retry-After may be this request's own: it holds nobody else back.
+    What may be this request's own holds nobody else back.
     """
     unreachable = answered.result is ExchangeResult.UPSTREAM_UNREACHABLE
     if unreachable:
         return Failure("the provider cannot be reached", retry_after_ms, account_wide=True)
     if answered.status not in PACED_STATUSES or answered.error_class not in PACED_CLASSES:
         return None
-    own = answered.status in {500, 502, 504} and retry_after_ms is None
+    own = answered.status in _OWN and retry_after_ms is None
     words = f"{answered.status} {answered.error_class}"
     return Failure(words, retry_after_ms, account_wide=not own)
 
