@@ -1,6 +1,7 @@
 """Writes the reference pages that follow from code; with `--check` says which ones have drifted.
 
-Endings, errors of the gate, protocol schemas and the commands' help are never written by hand.
+Endings, errors of the gate, the watchdog's table, protocol schemas and the commands' help are never
+written by hand.
 """
 
 import json
@@ -14,11 +15,15 @@ import msgspec
 
 from stanchion.protocol import admin, control, credentials, events, job, overview, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
-from stanchion.protocol.launch import FrozenLaunch
+from stanchion.protocol.launch import FrozenLaunch, WatchdogLimits
 from stanchion.protocol.outcome import MEANING, TABLE, Blame, Flag, Grade, ScoreRule
 from stanchion.runner.cli.root import root
 from stanchion.runner.errors import table as errors_table
 from stanchion.runner.tasks.task_fields import FIELDS, TABLES
+from stanchion.supervisor.process_tree import IDLE_FLOOR
+from stanchion.supervisor.watchdog import MOST_CREDIT_MS, RULES
+from stanchion.supervisor.watchdog_states import MEANING as WATCHDOG_MEANING
+from stanchion.supervisor.watchdog_states import TRANSITIONS, Observed, State
 
 HEAD_LINES = 4
 """Of the errors table: what it says about itself."""
@@ -161,6 +166,78 @@ def errors() -> str:
     return "\n".join(lines) + "\n"
 
 
+def watchdog() -> str:
+    """The watchdog's states, where each leads, and the limits that stop an agent."""
+    defaults = WatchdogLimits()
+    lines = [
+        "# The watchdog",
+        "",
+        "It decides, inside the sandbox, whether an agent goes on or is stopped. One step of its",
+        f"clock counts for {MOST_CREDIT_MS // 1000} seconds at most: a pause or a jump of the",
+        "machine's clock stops nothing.",
+        "",
+        "A sign of life keeps an agent running, and progress alone clears its failures. Signs of",
+        f"life: a stream with an event in the last {defaults.stream_live_s} s (`stream_live_s`),",
+        "not counting comments and pings; a process below the harness that is new or used the",
+        f"processor; a harness that used more than {IDLE_FLOOR:.0%} of a processor. What it prints",
+        "is none.",
+        "",
+        "```mermaid",
+        "stateDiagram-v2",
+        f"    [*] --> {State.RUNNING}",
+        *_moves(),
+        "```",
+        "",
+        *_header("state", "meaning"),
+        *(f"| `{state}` | {WATCHDOG_MEANING[state]} |" for state in State),
+        "",
+        *_header("observed", "meaning"),
+        *(f"| `{observed}` | {WATCHDOG_MEANING[observed]} |" for observed in Observed),
+        "",
+        "## Where each state leads",
+        "",
+        *_header("state", *(f"`{observed}`" for observed in Observed)),
+    ]
+    for state, row in TRANSITIONS.items():
+        cells = ("" if row[observed] is state else f"`{row[observed]}`" for observed in Observed)
+        lines.append(f"| `{state}` | {' | '.join(cells)} |")
+    lines += [
+        "",
+        "An empty cell leaves the state as it is.",
+        "",
+        "## Limits",
+        "",
+        "Looked at after every observation, in this order; the first that is reached stops the",
+        "agent. They come with the launch; the deadline is the task's.",
+        "",
+        *_header("stops as", "when", "limit", "default", "unless"),
+        *_limits(defaults),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _moves() -> list[str]:
+    """The arrows of the diagram; what leaves a state as it is has none."""
+    return [
+        f"    {state} --> {after}: {observed}"
+        for state, row in TRANSITIONS.items()
+        for observed, after in row.items()
+        if after is not state
+    ]
+
+
+def _limits(defaults: WatchdogLimits) -> list[str]:
+    lines = []
+    for rule in RULES:
+        default = getattr(defaults, rule.limit, None)
+        says = rule.says.format(n="N", most="N")
+        shown = "the task's" if default is None else str(default)
+        lines.append(
+            f"| `{rule.reason}` | {says} | `{rule.limit}` | {shown} | {rule.unless_says} |"
+        )
+    return lines
+
+
 def _header(*names: str) -> list[str]:
     return [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
 
@@ -171,6 +248,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "protocol.schema.json": schemas,
     "commands.md": commands,
     "task-format.md": task_format,
+    "watchdog.md": watchdog,
 }
 
 

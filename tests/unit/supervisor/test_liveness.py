@@ -40,7 +40,11 @@ def test_a_stream_that_ended_is_not_alive() -> None:
 
 
 def test_life_lasts_as_long_as_the_stream_is_alive() -> None:
-    assert after((0, StreamAlive(1)), (200_000, Tick()), (900_000, Tick())).last_sign_ms == 200_000
+    alive = (0, StreamAlive(1))
+    assert after(alive, (200_000, Tick())).last_sign_ms == 200_000
+    assert after(alive, (200_000, ENDED), (250_000, Tick())).last_sign_ms == 200_000
+    assert after(alive, (200_000, Tick()), (900_000, Tick())).last_sign_ms == 300_000
+    assert after((5, HarnessActive()), (6, RequestStarted(1)), (9, Tick())).last_sign_ms == 5
 
 
 def test_only_life_after_a_moment_counts_where_that_is_asked() -> None:

@@ -34,12 +34,13 @@ class Liveness:
 
     def observe(self, evidence: Evidence, *, active_ms: int, passed_ms: int) -> None:
         """`active_ms` stands still while waiting, `passed_ms` does not."""
+        self._follow_streams(active_ms)
         match evidence:
             case RequestStarted(exchange=exchange):
                 self.requests += 1
                 self.in_flight.setdefault(exchange, None)
             case StreamAlive(exchange=exchange):
-                self.in_flight[exchange] = active_ms
+                self.in_flight[exchange] = self.last_sign_ms = active_ms
             case RequestHeld(exchange=exchange, holding=True):
                 self.in_flight.setdefault(exchange, None)
                 self.held.add(exchange)
@@ -55,8 +56,13 @@ class Liveness:
                 self.last_sign_ms = active_ms
             case _:
                 pass
-        if self.stream_alive(active_ms):
-            self.last_sign_ms = active_ms
+
+    def _follow_streams(self, active_ms: int) -> None:
+        """Streams were alive up to now, or to where their life ran out between two observations."""
+        for last in self.in_flight.values():
+            if last is not None:
+                alive_ms = min(active_ms, last + self.stream_live_ms)
+                self.last_sign_ms = max(self.last_sign_ms or 0, alive_ms)
 
     def stream_alive(self, active_ms: int, *, since_ms: int = -1) -> bool:
         """Whether a stream in flight carried semantic events lately (and after `since_ms`)."""

@@ -34,7 +34,7 @@ from stanchion.supervisor.sensors.stdout import pump
 from stanchion.supervisor.sensors.store import StoreRhythm, StoreSensor, StoreTail
 from stanchion.supervisor.sensors.vitals import own_rss_bytes, sample_tree
 from stanchion.supervisor.sensors.wire import WireSense
-from stanchion.supervisor.watchdog import State, Watchdog
+from stanchion.supervisor.watchdog import Watchdog
 
 WHY = {
     "rss_bytes": "no process could be read",
@@ -227,7 +227,7 @@ class Watch:
             steps=dog.progress.counted_steps,
             requests=dog.liveness.requests,
             held_ms=dog.held_ms,
-            waiting=dog.state is State.WAITING,
+            waiting=dog.waiting,
             why=_why(
                 rss_bytes=total_rss(samples),
                 progress_age_ms=dog.progress_age_ms,

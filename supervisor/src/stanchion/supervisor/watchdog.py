@@ -2,69 +2,23 @@
 
 Pure. One step of its clock credits at most five seconds, so a pause or a jump of the machine never
 fires; while waiting (requests held by the broker, nothing else running) it stands still. Liveness
-keeps an agent running, only progress clears its failures.
+keeps an agent running, only progress clears its failures. Where states lead is in
+`watchdog_states`, what stops the agent is in RULES.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from stanchion.protocol.evidence import Stop, StopReason
-from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish
+from stanchion.protocol.exchange import Finish
 from stanchion.protocol.launch import WatchdogLimits
-from stanchion.supervisor.evidence import Evidence, RequestEnded, Step, ToolFailed
+from stanchion.supervisor.evidence import Evidence, RequestEnded
+from stanchion.supervisor.failures import Failures
 from stanchion.supervisor.liveness import Liveness
 from stanchion.supervisor.progress import Progress
+from stanchion.supervisor.watchdog_states import TRANSITIONS, WAITS, Observed, State
 
 MOST_CREDIT_MS = 5_000
-
-FAILING_WORDS = frozenset({"unknown", "error"})
-"""Words of harnesses for a step that came to nothing."""
-
-
-class State(StrEnum):
-    """What the agent is doing."""
-
-    RUNNING = "running"
-    FAILING = "failing"
-    """Something failed since the last progress."""
-    WAITING = "waiting"
-    STOPPED = "stopped"
-
-
-@dataclass(slots=True)
-class Failures:
-    """What failed since the last progress."""
-
-    first_ms: int | None = None
-    last_ms: int | None = None
-    requests: int = 0
-    steps: int = 0
-    overflows: int = 0
-    invalid_call: str | None = None
-    invalid_item: str | None = None
-    invalid_calls: int = 0
-
-    def observe(self, evidence: Evidence, at_ms: int) -> None:
-        match evidence:
-            case RequestEnded(side=False, answered=answered) if (
-                answered.result is not ExchangeResult.COMPLETED
-            ):
-                self.requests += 1
-                self.overflows += answered.error_class is ErrorClass.CONTEXT_OVERFLOW
-                self._failed(at_ms)
-            case Step(counts=False, reason=reason) if reason in FAILING_WORDS:
-                self.steps += 1
-                self._failed(at_ms)
-            case ToolFailed(item=item, call=call) if item != self.invalid_item:
-                self.invalid_calls = self.invalid_calls + 1 if call == self.invalid_call else 1
-                self.invalid_call, self.invalid_item = call, item
-            case _:
-                pass
-
-    def _failed(self, at_ms: int) -> None:
-        self.first_ms = at_ms if self.first_ms is None else self.first_ms
-        self.last_ms = at_ms
 
 
 class Watchdog:
@@ -72,7 +26,8 @@ class Watchdog:
 
     def __init__(self, limits: WatchdogLimits, *, agent_s: int, started_ms: int) -> None:
         self.limits = limits
-        self.agent_ms = agent_s * 1000
+        self.agent_s = agent_s
+        self.state = State.RUNNING
         self.progress = Progress()
         self.liveness = Liveness(stream_live_ms=limits.stream_live_s * 1000)
         self.failures = Failures()
@@ -93,12 +48,9 @@ class Watchdog:
         return self.active_ms + self.held_ms
 
     @property
-    def state(self) -> State:
-        if self.stop is not None:
-            return State.STOPPED
-        if self.liveness.waiting(self.passed_ms):
-            return State.WAITING
-        return State.RUNNING if self.failures.first_ms is None else State.FAILING
+    def waiting(self) -> bool:
+        """Whether every clock stands still."""
+        return self.state in WAITS
 
     @property
     def progress_age_ms(self) -> int | None:
@@ -116,6 +68,22 @@ class Watchdog:
         """Since there was progress or liveness, or since the start."""
         return self.active_ms - max(self.progress_ms or 0, self.liveness.last_sign_ms or 0)
 
+    @property
+    def failing_ms(self) -> int | None:
+        """Since the first failure after the last progress; None = nothing failed."""
+        first = self.failures.first_ms
+        return None if first is None else self.active_ms - first
+
+    @property
+    def recovering(self) -> bool:
+        """Whether what came after the last failure may yet become a completed step."""
+        last = self.failures.last_ms
+        return last is not None and (
+            self.liveness.stream_alive(self.active_ms, since_ms=last)
+            or (self.content_ms is not None and self.content_ms > last)
+            or (self.progress.responses > 0 and self.liveness.tools_busy(self.passed_ms))
+        )
+
     def observe(self, evidence: Evidence, at_ms: int) -> Stop | None:
         """The decision after this evidence: None = go on. Once stopped it stays stopped."""
         self._credit(at_ms)
@@ -124,23 +92,26 @@ class Watchdog:
         if self.progress.observe(evidence):
             self.progress_ms = self.active_ms
             self.failures = Failures()
-        else:
-            self.failures.observe(evidence, self.active_ms)
-        if isinstance(evidence, RequestEnded) and not evidence.side:
-            self._answered(evidence.answered)
+            self._move(Observed.PROGRESS)
+        elif self.failures.observe(evidence, self.active_ms):
+            self._move(Observed.FAILURE)
+        self._count_answer(evidence)
         self.liveness.observe(evidence, active_ms=self.active_ms, passed_ms=self.passed_ms)
-        if not self.liveness.waiting(self.passed_ms):
-            self.stop = next(
-                (
-                    Stop(reason=reason, detail=detail)
-                    for reason, rule in RULES
-                    if (detail := rule(self)) is not None
-                ),
-                None,
-            )
+        if self.liveness.waiting(self.passed_ms) is not self.waiting:
+            self._move(Observed.LET_GO if self.waiting else Observed.HELD)
+        stop = next((stop for rule in RULES if (stop := rule.check(self)) is not None), None)
+        if stop is not None and self._move(Observed.LIMIT) is State.STOPPED:
+            self.stop = stop
         return self.stop
 
-    def _answered(self, answered: Answered) -> None:
+    def _move(self, observed: Observed) -> State:
+        self.state = TRANSITIONS[self.state][observed]
+        return self.state
+
+    def _count_answer(self, evidence: Evidence) -> None:
+        if not isinstance(evidence, RequestEnded) or evidence.side:
+            return
+        answered = evidence.answered
         if answered.has_content:
             self.content_ms = self.active_ms
         cut = answered.finish is Finish.LENGTH and bool(answered.cut_tool_calls)
@@ -149,74 +120,87 @@ class Watchdog:
     def _credit(self, at_ms: int) -> None:
         credit = min(max(at_ms - self._last_ms, 0), MOST_CREDIT_MS)
         self._last_ms = at_ms
-        if self.liveness.waiting(self.passed_ms):
+        if self.waiting:
             self.held_ms += credit
         else:
             self.active_ms += credit
 
 
-def _deadline(dog: Watchdog) -> str | None:
-    if dog.active_ms < dog.agent_ms:
-        return None
-    return f"the agent's {dog.agent_ms // 1000} s are over"
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One limit: what is measured, and against what."""
+
+    reason: StopReason
+    says: str
+    """With `{n}`, what was measured, and `{most}`, the limit."""
+    limit: str
+    """Field of the launch's watchdog limits, in seconds or times; `agent_s` is the deadline."""
+    measure: Callable[[Watchdog], int | None]
+    """In milliseconds where the limit is in seconds; None = there is nothing to measure."""
+    unless: Callable[[Watchdog], bool] = lambda _: False
+    unless_says: str = ""
+
+    def most(self, dog: Watchdog) -> int:
+        """The limit of this launch."""
+        return dog.agent_s if self.limit == "agent_s" else int(getattr(dog.limits, self.limit))
+
+    def check(self, dog: Watchdog) -> Stop | None:
+        """The stop that this rule asks for; None = none."""
+        measured, most = self.measure(dog), self.most(dog)
+        if measured is None:
+            return None
+        if self.limit.endswith("_s"):
+            measured //= 1000
+        if measured < most or self.unless(dog):
+            return None
+        return Stop(reason=self.reason, detail=self.says.format(n=measured, most=most))
 
 
-def _cut_storm(dog: Watchdog) -> str | None:
-    count = dog.cut_responses
-    if count < dog.limits.max_cut_responses:
-        return None
-    return f"{count} responses in a row were cut inside a tool call at their output limit"
-
-
-def _failing_storm(dog: Watchdog) -> str | None:
-    count = max(dog.failures.requests, dog.failures.steps)
-    if count < dog.limits.max_failing_steps:
-        return None
-    return f"{count} failing steps with no progress between"
-
-
-def _overflow_storm(dog: Watchdog) -> str | None:
-    count = dog.failures.overflows
-    if count < dog.limits.max_context_overflows:
-        return None
-    return f"{count} context overflows with no progress between"
-
-
-def _invalid_storm(dog: Watchdog) -> str | None:
-    count = dog.failures.invalid_calls
-    if count < dog.limits.max_identical_invalid_calls:
-        return None
-    return f"{count} identical invalid tool calls with no progress between"
-
-
-def _failing_long(dog: Watchdog) -> str | None:
-    """Not while what came after the last failure may yet become a completed step."""
-    first, last = dog.failures.first_ms, dog.failures.last_ms
-    if first is None or last is None or dog.active_ms - first < dog.limits.failing_s * 1000:
-        return None
-    recovering = (
-        dog.liveness.stream_alive(dog.active_ms, since_ms=last)
-        or (dog.content_ms is not None and dog.content_ms > last)
-        or (dog.progress.responses > 0 and dog.liveness.tools_busy(dog.passed_ms))
-    )
-    if recovering:
-        return None
-    return f"failing for {(dog.active_ms - first) // 1000} s without a completed step"
-
-
-def _silent_long(dog: Watchdog) -> str | None:
-    if dog.quiet_ms < dog.limits.silent_s * 1000:
-        return None
-    return f"neither progress nor a sign of life for {dog.quiet_ms // 1000} s"
-
-
-RULES: tuple[tuple[StopReason, Callable[[Watchdog], str | None]], ...] = (
-    (StopReason.LENGTH_STOP, _cut_storm),
-    (StopReason.STALLED_FAILING, _failing_storm),
-    (StopReason.STALLED_FAILING, _overflow_storm),
-    (StopReason.STALLED_FAILING, _invalid_storm),
-    (StopReason.STALLED_FAILING, _failing_long),
-    (StopReason.STALLED_SILENT, _silent_long),
-    (StopReason.DEADLINE, _deadline),
+RULES = (
+    Rule(
+        StopReason.LENGTH_STOP,
+        "{n} responses in a row were cut inside a tool call at their output limit",
+        "max_cut_responses",
+        lambda dog: dog.cut_responses,
+    ),
+    Rule(
+        StopReason.STALLED_FAILING,
+        "{n} failing steps with no progress between",
+        "max_failing_steps",
+        lambda dog: dog.failures.in_a_row,
+    ),
+    Rule(
+        StopReason.STALLED_FAILING,
+        "{n} context overflows with no progress between",
+        "max_context_overflows",
+        lambda dog: dog.failures.overflows,
+    ),
+    Rule(
+        StopReason.STALLED_FAILING,
+        "{n} identical invalid tool calls with no progress between",
+        "max_identical_invalid_calls",
+        lambda dog: dog.failures.invalid_calls,
+    ),
+    Rule(
+        StopReason.STALLED_FAILING,
+        "failing for {n} s without a completed step",
+        "failing_s",
+        lambda dog: dog.failing_ms,
+        unless=lambda dog: dog.recovering,
+        unless_says="what came after the last failure may yet become a completed step: a response"
+        " with content, a stream that lives, tools at work on a response",
+    ),
+    Rule(
+        StopReason.STALLED_SILENT,
+        "neither progress nor a sign of life for {n} s",
+        "silent_s",
+        lambda dog: dog.quiet_ms,
+    ),
+    Rule(
+        StopReason.DEADLINE,
+        "the agent's {most} s are over",
+        "agent_s",
+        lambda dog: dog.active_ms,
+    ),
 )
 """In this order; the first that holds stops the agent."""
