@@ -11,6 +11,7 @@ from typing import Protocol
 from stanchion.broker.plane.corrections import corrected
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.fields.policy import first_denied
+from stanchion.broker.plane.fields.table import names
 from stanchion.broker.plane.http_gate import UPSTREAM, Route
 from stanchion.broker.plane.json_gate import BodyError, read_object
 from stanchion.broker.plane.path_model import with_path
@@ -61,13 +62,23 @@ class Leaving:
     """The fields that are not as they came."""
 
 
-def leaving(spec: LaunchSpec, request: Request, asked: Asked, *, side: str | None) -> Leaving:
-    """The request that came, but for the corrections that were declared; none of a side request."""
+def leaving(
+    spec: LaunchSpec, request: Request, asked: Asked, *, side: str | None
+) -> Leaving | Refusal:
+    """The request that came, but for the corrections that were declared; none of a side request.
+
+    A correction beside another spelling of the same setting would leave it to the server which one
+    counts.
+    """
     made = corrected(request.body, spec.corrections if side is None else ())
     if not made.fields:
         return Leaving(request.body, asked, ())
     path = UPSTREAM[request.route][1]
-    sent = READERS[spec.dialect].read_request(read_object(made.body), made.body)
+    body = read_object(made.body)
+    twin = first_denied(spec.dialect, body, frozenset(names()))
+    if twin is not None:
+        return Refusal(403, "field_denied", twin.words)
+    sent = READERS[spec.dialect].read_request(body, made.body)
     return Leaving(made.body, with_path(sent, path, request.model) or sent, made.fields)
 
 

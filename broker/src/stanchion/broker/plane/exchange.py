@@ -30,6 +30,9 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
     number = desk.next_exchange()
     side, difference = judge(desk.spec, asked, request.body, exchange=number)
     sent = leaving(desk.spec, request, asked, side=side)
+    if isinstance(sent, Refusal):
+        _refuse(desk, down, sent)
+        return
     if sent.corrections:
         _, difference = judge(desk.spec, sent.asked, request.body, exchange=number)
     if difference is not None:

@@ -137,11 +137,11 @@ def _twins(body: Mapping[str, object]) -> Iterator[DeniedField]:
             if isinstance(child, dict) and fold(key) not in _CALLERS_OWN
         ]
     said = {fold(key): value for key, value in body.items()}
-    for paths in TWINS:
+    for setting, paths in TWINS.items():
         values = [_at(said[path[0]], path[1:]) for path in paths if path[0] in said]
         given = [value for value in values if value is not None]
         if any(value != given[0] for value in given):
-            yield DeniedField(TWIN_FIELDS, paths[0][-1])
+            yield DeniedField(TWIN_FIELDS, setting)
 
 
 def _at(value: object, path: tuple[str, ...]) -> object:

@@ -189,8 +189,8 @@ Servers hand them to the model or to a grammar, and obey none of their words."""
 TWIN_FIELDS = "twin_fields"
 """Two spellings of one setting that differ: which one counts is the server's choice."""
 
-TWINS: tuple[tuple[tuple[str, ...], ...], ...] = (
-    (
+TWINS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "limit": (
         ("maxtokens",),
         ("maxcompletiontokens",),
         ("maxoutputtokens",),
@@ -200,7 +200,7 @@ TWINS: tuple[tuple[tuple[str, ...], ...], ...] = (
         ("options", "numpredict"),
         ("generationconfig", "maxoutputtokens"),
     ),
-    (
+    "effort": (
         ("reasoningeffort",),
         ("reasoning", "effort"),
         ("outputconfig", "effort"),
@@ -209,7 +209,7 @@ TWINS: tuple[tuple[tuple[str, ...], ...], ...] = (
         ("thinkinglevel",),
         ("generationconfig", "thinkingconfig", "thinkinglevel"),
     ),
-)
+}
 """Folded paths of the output limit, and of the effort, by which some server knows it."""
 
 NEVER_ALLOWED = frozenset({TWIN_FIELDS})
