@@ -69,6 +69,16 @@ def opencode(cache_dir: Path) -> HarnessPackage:
 
 
 @pytest.fixture(scope="session")
+def claude_code(cache_dir: Path) -> HarnessPackage:
+    """The real Claude Code."""
+
+    def fetch() -> HarnessPackage:
+        return ensure_harness(cache_dir, "claude_code", "2.1.332", _quiet)
+
+    return required("Claude Code", fetch)
+
+
+@pytest.fixture(scope="session")
 def runsc() -> RunscInfo:
     """The sandbox runtime; needs root."""
 
