@@ -72,8 +72,7 @@ def write_files(plan: Plan) -> None:
 
 def stored(plan: Plan) -> list[Row]:
     """All rows of the harness's store, read after its end."""
-    assert plan.store is not None
-    if not os.path.exists(plan.store.path):  # noqa: PTH110 - a plain path from the plan
+    if plan.store is None or not os.path.exists(plan.store.path):  # noqa: PTH110 - a plain path from the plan
         return []
     connection = sqlite3.connect(f"file:{plan.store.path}?mode=ro", uri=True)
     try:

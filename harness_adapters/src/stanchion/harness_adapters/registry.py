@@ -6,11 +6,13 @@ Decides only whether a name is known; it must never guess one that is nearly rig
 from collections.abc import Callable
 
 from stanchion.harness_adapters.base import Adapter
+from stanchion.harness_adapters.claude_code import ClaudeCode
 from stanchion.harness_adapters.opencode import OpenCode
 from stanchion.harness_adapters.without_model import Noop, Oracle
 from stanchion.protocol.refusal import refuse
 
 _ADAPTERS: dict[str, Callable[[], Adapter]] = {
+    ClaudeCode.name: ClaudeCode,
     Noop.name: Noop,
     OpenCode.name: OpenCode,
     Oracle.name: Oracle,
