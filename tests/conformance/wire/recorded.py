@@ -24,7 +24,7 @@ result = "completed"
 unread = true                        # where nobody could say what the body holds
 [expected.asked]                     # words of the request, where the fixture is about them
 [expected.mismatch]                  # in place of all that: it never leaves, for this difference,
-denied = "..."                       # or for this word; then the file has no response
+denied = "..."                       # or for these words; then the file has no response
 """
 
 import base64
