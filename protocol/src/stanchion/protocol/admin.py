@@ -66,6 +66,7 @@ class LimitsSeen(msgspec.Struct, frozen=True, kw_only=True):
     observed: tuple[int | None, ...]
     """Each distinct value on the wire, in order of first sight."""
     corrected: bool
+    """Whether the broker wrote any of them, as an adapter declared it."""
 
 
 class EffortSeen(msgspec.Struct, frozen=True, kw_only=True):

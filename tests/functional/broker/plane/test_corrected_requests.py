@@ -58,7 +58,7 @@ async def test_what_is_sent_differs_by_the_correction_and_both_are_on_record(
         len(EDITED),
     )
     assert not any(isinstance(record, Mismatched) for record in records)
-    assert view.limits.observed == (LIMIT,)
+    assert (view.limits.observed, view.limits.corrected) == ((LIMIT,), True)
 
 
 async def test_a_request_that_is_right_already_passes_unchanged(broker: LiveBroker) -> None:

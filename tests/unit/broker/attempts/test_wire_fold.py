@@ -221,3 +221,13 @@ def test_figures_that_count_different_things_are_never_added_up() -> None:
     assert (wire.usage.input_tokens, wire.input_includes_cache) == (None, None)
     unsaid = folded(within, GOOD)
     assert (unsaid.usage.output_tokens, unsaid.output_includes_reasoning) == (4, None)
+
+
+def test_a_limit_that_the_broker_wrote_is_told_from_one_that_it_found() -> None:
+    wire = WireFold()
+    wire.started(1, SENT, corrections=("reasoning_effort",))
+    assert not wire.limit_corrected
+    assert SENT.output_limit_field is not None
+    wire.started(2, SENT, corrections=(SENT.output_limit_field,))
+    wire.started(3, SENT)
+    assert wire.limit_corrected

@@ -26,7 +26,7 @@ def view_of(attempt: Attempt, *, closed_at_ms: int | None, verdict: Verdict | No
             source=None if limit is None else limit.source,
             written=None if written is None else written.output_limit,
             observed=tuple(wire.limits),
-            corrected=bool(spec.corrections),
+            corrected=wire.limit_corrected,
         ),
         effort=EffortSeen(
             requested=spec.effort.word,

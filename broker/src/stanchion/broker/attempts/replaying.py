@@ -78,7 +78,9 @@ def _wire(
 ) -> None:
     match record:
         case ExchangeStart(exchange=number, sent=sent, side=side):
-            so_far.wire.started(number, sent, side=side, call=record.call)
+            so_far.wire.started(
+                number, sent, side=side, call=record.call, corrections=record.corrections
+            )
             declared = spec.limits.output_tokens
             limit = sent.output_limit or (None if declared is None else declared.value)
             so_far.spending.start(number, output_limit=limit)

@@ -44,6 +44,8 @@ class WireFold:
     length_stops: int = 0
     limits: list[int | None] = field(default_factory=list)
     """Each distinct output limit on the wire, in order of first sight."""
+    limit_corrected: bool = False
+    """Whether the broker wrote the limit of any of them, as an adapter declared it."""
     efforts: list[str | None] = field(default_factory=list)
     models_served: list[str] = field(default_factory=list)
     mismatch: Mismatch | None = None
@@ -80,10 +82,17 @@ class WireFold:
             self.mismatch = mismatch
 
     def started(
-        self, number: int, sent: Asked, *, side: str | None = None, call: int | None = None
+        self,
+        number: int,
+        sent: Asked,
+        *,
+        side: str | None = None,
+        call: int | None = None,
+        corrections: tuple[str, ...] = (),
     ) -> None:
         """A request is on record and leaves. `call`: the logical call that it belongs to."""
         self.exchanges += 1
+        self.limit_corrected = self.limit_corrected or sent.output_limit_field in corrections
         self.calls += call is None or call == number
         self._under_way[number] = _UnderWay(side)
         if side is None:

@@ -201,7 +201,7 @@ class WireNotes(Custody):
             side=side,
             call=call,
         )
-        self.wire.started(number, sent, side=side, call=call)
+        self.wire.started(number, sent, side=side, call=call, corrections=corrections)
         self.publish(ExchangeStarted(exchange=number, asked=asked, side=side))
         self.send(ExchangeSeen(exchange=number))
 
