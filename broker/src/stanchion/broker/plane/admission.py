@@ -60,11 +60,11 @@ class Leaving:
     """Its words, read from these very bytes."""
     corrections: tuple[str, ...]
     """The fields that are not as they came."""
+    refusal: Refusal | None = None
+    """Why it must not leave after all, though it is as declared."""
 
 
-def leaving(
-    spec: LaunchSpec, request: Request, asked: Asked, *, side: str | None
-) -> Leaving | Refusal:
+def leaving(spec: LaunchSpec, request: Request, asked: Asked, *, side: str | None) -> Leaving:
     """The request that came, but for the corrections that were declared; none of a side request.
 
     A correction beside another spelling of the same setting would leave it to the server which one
@@ -76,10 +76,9 @@ def leaving(
     path = UPSTREAM[request.route][1]
     body = read_object(made.body)
     twin = first_denied(spec.dialect, body, frozenset(names()))
-    if twin is not None:
-        return Refusal(403, "field_denied", twin.words)
+    refusal = None if twin is None else Refusal(403, "field_denied", twin.words)
     sent = READERS[spec.dialect].read_request(body, made.body)
-    return Leaving(made.body, with_path(sent, path, request.model) or sent, made.fields)
+    return Leaving(made.body, with_path(sent, path, request.model) or sent, made.fields, refusal)
 
 
 def admitted(dialect: Dialect, request: Request, allow_fields: frozenset[str]) -> Asked | Refusal:

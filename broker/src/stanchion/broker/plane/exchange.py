@@ -30,9 +30,6 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
     number = desk.next_exchange()
     side, difference = judge(desk.spec, asked, request.body, exchange=number)
     sent = leaving(desk.spec, request, asked, side=side)
-    if isinstance(sent, Refusal):
-        _refuse(desk, down, sent)
-        return
     if sent.corrections:
         _, difference = judge(desk.spec, sent.asked, request.body, exchange=number)
     if difference is not None:
@@ -40,6 +37,9 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
         if desk.enforced:
             down.reply(403, constant_reply("mismatch"))
             return
+    if sent.refusal is not None:
+        _refuse(desk, down, sent.refusal)
+        return
     if not await desk.admit(number, sent.asked):
         _refuse(desk, down, Refusal(403, "budget_spent"))
         return
