@@ -37,6 +37,14 @@ static timer heap[MAX_TIMERS];
 static int timers, poll_fd, generations;
 static char text[MAX_TEXT];
 
+/* what models write, so that whatever looks at each event meets the letters that it meets in use */
+static const char prose[] =
+    "I will read the failing test first, then the module that it covers. The parser drops the last "
+    "row when the file has no line end, so `rows.append(row)` is never reached for it. Two changes "
+    "are needed: return early for an empty file, and flush what is left after the loop. Let me run "
+    "the suite again with `pytest -q tests/test_parse.py` to see whether both cases pass now. All "
+    "12 tests pass; the diff is small and the behaviour for CRLF files stays as it was. ";
+
 static void timer_push(uint64_t due, int fd, int generation) {
     int place = timers++;
     if (timers >= MAX_TIMERS) {
@@ -114,7 +122,8 @@ static int put_next(connection *c) {
     int length = sprintf(event,
                          EVENT "{\"index\":0,\"delta\":{\"content\":\"@T%llu@%.*s\"},"
                                "\"finish_reason\":null}]}\n\n",
-                         (unsigned long long)now_ns(), c->text_bytes, text);
+                         (unsigned long long)now_ns(), c->text_bytes,
+                         text + (unsigned)(c->sent * 7 + c->fd) % (sizeof prose - 1));
     put_chunk(&c->out, event, length);
     if (++c->sent < c->chunks) return 0;
     length = sprintf(event, EVENT "{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
@@ -153,7 +162,7 @@ static int understand(connection *c, const char *body, size_t length) {
     c->text_bytes = 100;
     if (model)
         sscanf(model + 7, "%d-%d-%d-%d", &c->delay_ms, &c->chunks, &c->interval_ms, &c->text_bytes);
-    if (c->text_bytes >= MAX_TEXT) c->text_bytes = MAX_TEXT - 1;
+    if (c->text_bytes > MAX_TEXT - (int)sizeof prose) c->text_bytes = MAX_TEXT - (int)sizeof prose;
     c->streaming = memmem(body, length < 4096 ? length : 4096, "\"stream\":true", 13) != NULL;
     c->answering = 1;
     c->generation = ++generations;
@@ -235,7 +244,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: provider PORT\n");
         return 2;
     }
-    memset(text, 'x', sizeof text);
+    for (size_t i = 0; i < sizeof text; i++) text[i] = prose[i % (sizeof prose - 1)];
     signal(SIGPIPE, SIG_IGN);
     place.sin_port = htons((uint16_t)atoi(argv[1]));
     place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

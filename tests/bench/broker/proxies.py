@@ -77,7 +77,7 @@ base_url = "http://127.0.0.1:{port}/v1"
 credential = "file:key"
 max_in_flight = 10000
 """
-KEY = "sk-bench-0123456789abcdefghijklmnopqrstuv"
+KEY = "sk-proj-7Qm2ZtXv9LdKc4Rw8HsYfG1uNbJ3pEaT6oVxUi5k"
 ATTEMPTS = 10
 """Open at a time; a quarter of what their connections are bounded to is used."""
 

@@ -34,6 +34,34 @@ async def test_lines_come_back_in_order(store: RunStore) -> None:
     assert store.receipt_lines("7f3a90c41b22.2") == []
 
 
+async def test_lines_of_many_attempts_are_stored_together_each_behind_its_own(
+    store: RunStore,
+) -> None:
+    names = [f"7f3a90c41b22.{number}" for number in range(1, 8)]
+    for name in names:
+        await store.begin_receipts(name, b"header")
+    lines = [(name, seq, b"%d" % seq) for seq in range(1, 101) for name in names]
+    lines.insert(50, ("7f3a90c41b22.99", 1, b"of nobody"))
+    results = await asyncio.gather(
+        *(store.append_receipt(*line) for line in lines), return_exceptions=True
+    )
+
+    assert [type(r) for r in results if r is not None] == [LedgerError]
+    for name in names:
+        assert store.receipt_lines(name) == [b"header", *(b"%d" % n for n in range(1, 101))]
+
+
+async def test_a_line_behind_one_that_failed_fails_too(store: RunStore) -> None:
+    await store.begin_receipts(ATTEMPT, b"header")
+    results = await asyncio.gather(
+        *(store.append_receipt(ATTEMPT, seq, b"x") for seq in (1, 3, 4, 2)), return_exceptions=True
+    )
+    assert [type(result) for result in results] == [
+        type(None), LedgerError, LedgerError, type(None)
+    ]  # fmt: skip
+    assert len(store.receipt_lines(ATTEMPT)) == 3
+
+
 async def test_an_attempt_begins_once(store: RunStore) -> None:
     await store.begin_receipts(ATTEMPT, b"header")
 

@@ -106,6 +106,41 @@ async def test_a_change_against_the_rules_fails_alone(numbers: Numbers) -> None:
     assert numbers.stored() == [1, 2]
 
 
+def insert_all(db: sqlite3.Connection, rows: list[int]) -> list[Exception | None]:
+    """Odd numbers only; how many came at once stands in another table."""
+    db.execute("INSERT INTO sizes VALUES (?)", (len(rows),))
+    odd = [row for row in rows if row % 2]
+    db.execute(f"INSERT INTO numbers VALUES {', '.join(['(?)'] * len(odd))}", odd)
+    return [None if row % 2 else LedgerError(f"{row} is even") for row in rows]
+
+
+async def test_rows_of_one_kind_are_made_together_and_each_hears_of_its_own(
+    numbers: Numbers,
+) -> None:
+    await numbers.writer.submit(statement("CREATE TABLE sizes (n)"))
+    rows = [numbers.writer.submit_row(insert_all, n) for n in (1, 2, 3)]
+    other = numbers.writer.submit(insert(10))
+    rows.append(numbers.writer.submit_row(insert_all, 5))
+    results = await asyncio.gather(*rows, other, return_exceptions=True)
+
+    assert [str(result) for result in results] == ["None", "2 is even", "None", "None", "None"]
+    assert numbers.stored() == [1, 3, 5, 10]
+    with sqlite3.connect(numbers.file) as db:
+        assert db.execute("SELECT n FROM sizes ORDER BY rowid").fetchall() == [(3,), (1,)]
+    db.close()
+
+
+async def test_rows_that_no_table_takes_fail_together_and_alone(numbers: Numbers) -> None:
+    await numbers.writer.submit(statement("CREATE TABLE sizes (n)"))
+    await numbers.writer.submit(insert(1))
+    rows = [numbers.writer.submit_row(insert_all, n) for n in (1, 3)]
+    other = numbers.writer.submit(insert(10))
+    results = await asyncio.gather(*rows, other, return_exceptions=True)
+
+    assert [type(result) for result in results] == [LedgerError, LedgerError, type(None)]
+    assert numbers.stored() == [1, 10]
+
+
 async def test_an_error_of_the_change_itself_reaches_its_caller(numbers: Numbers) -> None:
     def refuse(_: sqlite3.Connection) -> None:
         raise LedgerError("not in this order")

@@ -23,8 +23,6 @@ MAX_HELD_BYTES = 16 * 1024
 MAX_CONTEXT_BYTES = 4 * 1024
 """Kept of what left: in there are the strings in which a key may have begun."""
 MAX_THREADS = 32
-STREAK = 4
-"""So often in a row a letter may come for nothing, before another one is watched."""
 MAX_LINES_APART = 1
 """Other events between two pieces, such as a ping."""
 
@@ -75,15 +73,10 @@ class DeltaScrub:
         """`found` takes all that came and has not left, before any of it is changed."""
         self._families = spellings.texts
         self._starts = spellings.starts
-        self._signs = spellings.signs
         self._escaped_sign = spellings.escaped_sign
-        self._sign = self._signs[0]
-        self._letter = self._sign.letter
-        self._turns = 2 * len(self._signs)
-        self._streak = 0
-        """How often in a row bytes had the letter."""
-        self._seen_at = -1
-        """Where the last bytes ended that had the letter."""
+        self._sign = spellings.signs[0].pattern
+        """Of the rarest letter. Its place beside others tells: all events may have the letter."""
+        self._letter = spellings.signs[0].letter
         self._found = found
         self._recent: list[bytes] = []
         """The end of what left."""
@@ -116,17 +109,8 @@ class DeltaScrub:
 
     def _may_go_on(self, data: bytes) -> bool:
         """Whether more than LEAST - 1 characters of a key may have come; False is certain."""
-        if self._letter in data:
-            self._streak = self._streak + 1 if self._seen_at == self._left else 0
-            self._seen_at = self._left + len(data)
-            if self._streak > STREAK and self._turns:  # all events have it: watch another letter
-                self._streak = 0
-                self._turns -= 1
-                self._sign = self._signs[self._turns % len(self._signs)]
-                self._letter = self._sign.letter
-                return True
-            if self._sign.pattern.search(data):
-                return True
+        if self._letter in data and self._sign.search(data) is not None:
+            return True
         return (
             _BACKSLASH in data and b"\\u00" in data and self._escaped_sign.search(data) is not None
         )

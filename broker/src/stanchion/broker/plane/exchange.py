@@ -5,7 +5,7 @@ event goes back only after its exchange.end is. Bodies pass unchanged; the only 
 declared corrections, constant error bodies and the asterisks over an echoed key.
 """
 
-from dataclasses import replace
+import msgspec
 
 from stanchion.broker.attempts.wire_check import judge
 from stanchion.broker.plane.admission import Refusal, admitted, leaving
@@ -50,7 +50,9 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
     except LedgerError:
         down.reply(503, constant_reply("no_receipt"))
         return
-    await _carry_out(desk, replace(request, body=sent.body), down, number, asked, sent.asked)
+    if sent.body is not request.body:
+        request = msgspec.structs.replace(request, body=sent.body)
+    await _carry_out(desk, request, down, number, asked, sent.asked)
 
 
 def _refuse(desk: Desk, down: ModelConnection, refusal: Refusal) -> None:

@@ -7,7 +7,6 @@ unchanged; nothing is sent twice here, and nothing goes back twice.
 import asyncio
 import socket
 import ssl
-from dataclasses import replace
 
 import msgspec
 
@@ -87,7 +86,9 @@ class Forwarding:
             hopeless = isinstance(error, ssl.SSLCertVerificationError) or (
                 isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
             )
-            return replace(self._unreachable(), stands=hopeless or self._down.started)
+            return msgspec.structs.replace(
+                self._unreachable(), stands=hopeless or self._down.started
+            )
 
     async def _forward(self, gone: "asyncio.Future[None]") -> Answer:
         desk, body = self._desk, self._request.body
@@ -157,7 +158,7 @@ class Forwarding:
             error_words=words if up.silent else None,
             usage_why=_NOBODY_KNOWS if up.sent else answer.answered.usage_why,
         )
-        return replace(answer, answered=answered, stands=up.reused and up.silent)
+        return msgspec.structs.replace(answer, answered=answered, stands=up.reused and up.silent)
 
     def _unreachable(self) -> Answer:
         return self._failed(
@@ -177,7 +178,9 @@ class Forwarding:
         late = self._failed(
             504, "upstream_timeout", ExchangeResult.TRUNCATED, ErrorClass.UPSTREAM_PROTOCOL
         )
-        late = replace(late, answered=msgspec.structs.replace(late.answered, ambiguous=True))
+        late = msgspec.structs.replace(
+            late, answered=msgspec.structs.replace(late.answered, ambiguous=True)
+        )
         return _late(late, Deadline.FIRST_BYTE, f"no answer began within {waited_s:g} s")
 
     async def _answer(self, up: Upstream, head: ResponseHead) -> Answer:
@@ -325,7 +328,7 @@ class Forwarding:
 
 def _late(answer: Answer, deadline: Deadline, words: str) -> Answer:
     answered = msgspec.structs.replace(answer.answered, deadline=deadline, error_words=words)
-    return replace(answer, answered=answered)
+    return msgspec.structs.replace(answer, answered=answered)
 
 
 def _nothing() -> None:

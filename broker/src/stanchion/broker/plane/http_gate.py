@@ -6,8 +6,9 @@ upstream heads are built from the tables here.
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from stanchion.broker.plane.path_model import EVENTS, FOLDER, PLACE, STABLE_FOLDER, addressed
 from stanchion.protocol.dialects import Dialect
@@ -156,8 +157,7 @@ class Denial(Enum):
         return self.value[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True):
     """A head that may go on, once its lease is checked."""
 
     route: Route
@@ -265,6 +265,6 @@ def returned_headers(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     for name, value in headers:
         lower = name.lower()
         allowed = lower in RETURNED or lower.startswith(RETURNED_PREFIXES)
-        if allowed and lower not in kept and all(" " <= letter <= "~" for letter in value):
+        if allowed and lower not in kept and value.isascii() and value.isprintable():
             kept[lower] = value
     return list(kept.items())

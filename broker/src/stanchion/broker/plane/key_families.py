@@ -55,6 +55,10 @@ class Gate:
     letters: bytes
     """All of them are in the probe; the rarest comes first."""
 
+    def after(self, letter: int) -> int:
+        """The next one of its letters, by turns."""
+        return self.letters[(self.letters.index(letter) + 1) % len(self.letters)]
+
 
 @dataclass(frozen=True, repr=False)
 class Family:

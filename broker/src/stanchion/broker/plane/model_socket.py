@@ -8,10 +8,10 @@ refusal, the connection is closed, and bytes behind a request are never read as 
 import asyncio
 import http
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 import httptools
+import msgspec
 
 from stanchion.broker.plane.http_gate import (
     LOCAL,
@@ -31,8 +31,7 @@ MAX_FRAMING_BYTES = 8 * 1024 * 1024
 """Chunk heads and trailers on top of a body."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(msgspec.Struct, frozen=True):
     """A request that came whole."""
 
     route: Route

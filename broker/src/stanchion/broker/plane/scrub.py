@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 from stanchion.broker.plane.delta_scrub import DeltaScrub
-from stanchion.broker.plane.key_families import Gate
 from stanchion.broker.plane.spellings import FRAGMENT, Spellings
 
 
@@ -21,23 +20,6 @@ class Digest(Protocol):
 
     def hexdigest(self) -> str:
         """Of all bytes so far."""
-
-
-class _Guard:
-    """A gate with the letter that is looked for first: one search for a byte is the cheapest."""
-
-    __slots__ = ("_place", "_turns", "letter", "probe")
-
-    def __init__(self, gate: Gate) -> None:
-        self.probe = gate.probe
-        self._turns = gate.letters
-        self._place = 0
-        self.letter = gate.letters[0]
-
-    def turn(self) -> None:
-        """The letter is in other bytes of this stream too, maybe in all its events: try another."""
-        self._place = (self._place + 1) % len(self._turns)
-        self.letter = self._turns[self._place]
 
 
 class Scrubber:
@@ -53,7 +35,8 @@ class Scrubber:
         """
         self._spellings = spellings
         self._passed = passed
-        self._guards = [_Guard(gate) for gate in spellings.gates]
+        self._letters = bytearray(spellings.first_letters)
+        """Of each gate the letter that is looked for first: a search for a byte is the cheapest."""
         self._last_bytes = spellings.last_bytes
         self._tail = b""
         self._deltas = DeltaScrub(spellings, self._found) if events else None
@@ -74,12 +57,14 @@ class Scrubber:
         if self._received is not None:
             self._received.update(data)
         window = self._tail + data if self._tail else data
-        for guard in self._guards:
-            if guard.letter in window:
-                if guard.probe in window:
+        for place, letter in enumerate(self._letters):
+            if letter in window:
+                gate = self._spellings.gates[place]
+                if gate.probe in window:
                     window = self._masked(window)
                     break
-                guard.turn()
+                # The letter is in other bytes of this stream, maybe in all its events: another one.
+                self._letters[place] = gate.after(letter)
         if self._tail:
             self._tail = b""
         if window and window[-1] in self._last_bytes:  # a line's end is in no key

@@ -7,8 +7,9 @@ there is none does it get a constant one. Nothing is sent twice once a byte has 
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from stanchion.broker.clock import mono_ms
 from stanchion.broker.plane.pacing.pacer import Call, Failure, Verdict, failure_of
@@ -25,8 +26,7 @@ MAX_CALLS = 64
 """Calls kept per attempt for the harness to ask again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What came back, and how to hand over what is left of it."""
 
     answered: Answered
@@ -37,8 +37,7 @@ class Answer:
     """Whether no other sending may follow, whatever it says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sendings:
+class Sendings(msgspec.Struct, frozen=True):
     """How a request was sent, for its last receipt."""
 
     tries: int

@@ -13,6 +13,7 @@ from stanchion.broker.plane.key_families import Family, Gate, families, gate
 
 LEAST: Final = 8
 """Characters of a key by which it is told from other text; shorter keys are not looked for."""
+SHORT: Final = 256
 FRAGMENT: Final = 12
 """A beginning of the key this long is masked as well, where a body ends within it."""
 
@@ -47,13 +48,22 @@ class Spellings:
         return tuple(gate for family in self.families for gate in family.gates)
 
     @cached_property
-    def probes(self) -> tuple[bytes, ...]:
+    def first_letters(self) -> bytes:
+        """Of each gate the rarest letter."""
+        return bytes(gate.letters[0] for gate in self.gates)
+
+    @cached_property
+    def _probes(self) -> tuple[bytes, ...]:
         """Without any of these no family occurs."""
         return tuple(dict.fromkeys(gate.probe for gate in self.gates))
 
     @cached_property
-    def _lower_probes(self) -> tuple[bytes, ...]:
-        return tuple(dict.fromkeys(probe.lower() for probe in self.probes))
+    def _any_probe(self) -> re.Pattern[bytes]:
+        return re.compile(b"|".join(re.escape(probe) for probe in self._probes))
+
+    @cached_property
+    def _any_probe_in_any_case(self) -> re.Pattern[bytes]:
+        return re.compile(self._any_probe.pattern.lower())
 
     @cached_property
     def last_bytes(self) -> frozenset[int]:
@@ -91,15 +101,18 @@ class Spellings:
 
     def masked(self, data: bytes) -> bytes:
         """The same bytes with an asterisk for each byte of the key; the same object without any."""
-        for probe in self.probes:
-            if probe in data:
-                break
-        else:
+        if not self._may_occur(data):
             return data
         for family in self.families:
             if family.occurs(data):
                 data = _struck(family.pattern, data)
         return data
+
+    def _may_occur(self, data: bytes) -> bool:
+        """One look for few bytes, such as a header; for many a search for each probe is faster."""
+        if len(data) <= SHORT:
+            return self._any_probe.search(data) is not None
+        return any(probe in data for probe in self._probes)
 
     def masked_text(self, text: str) -> str:
         """The same for text."""
@@ -110,10 +123,7 @@ class Spellings:
     def masked_name(self, name: bytes) -> bytes:
         """A header's name, which may have lost the case of its letters."""
         lower = name.lower()
-        for probe in self._lower_probes:
-            if probe in lower:
-                break
-        else:
+        if self._any_probe_in_any_case.search(lower) is None:
             return name
         for family in self.families:
             if any(gate.probe.lower() in lower for gate in family.gates):

@@ -10,8 +10,9 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from stanchion.broker.receipts.writer import LedgerError
 
@@ -43,11 +44,11 @@ CREATE INDEX events_of_lifecycle ON events (seq) WHERE kind IN ({_LISTED});
 ALTER TABLE store ADD COLUMN host_boot TEXT;
 CREATE TABLE dropped (attempt TEXT NOT NULL PRIMARY KEY, through INTEGER NOT NULL) STRICT;
 """  # noqa: S608 - constants
-_INSERT = """
-INSERT INTO events (seq, attempt, at_ms, asserted_by, event, kind, source_seq)
-VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
 _COLUMNS = "seq, attempt, at_ms, asserted_by, event, kind, source_seq"
+_INSERT = f"INSERT INTO events ({_COLUMNS}) VALUES "  # noqa: S608 - constants
+_ROW = "(?, ?, ?, ?, ?, ?, ?)"
+_AT_ONCE = 100
+"""Rows in one statement, which is one switch between threads: SQLite may allow 999 values."""
 _AFTER = f"SELECT {_COLUMNS} FROM events WHERE attempt = ? AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608 - constants
 _LIFECYCLE_AFTER = f"""
 SELECT {_COLUMNS} FROM events
@@ -65,8 +66,7 @@ DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE attempt = ? ORDER 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(NamedTuple):
     """One event; `seq` counts over all attempts of the store."""
 
     seq: int
@@ -133,14 +133,11 @@ def _open(file: Path, host_boot: str | None) -> OpenedStore:
 
 def insert_events(db: sqlite3.Connection, rows: Iterable[EventRow]) -> None:
     """Add rows; the caller commits."""
-    db.executemany(
-        _INSERT,
-        [
-            (row.seq, row.attempt_id, row.at_ms, row.asserted_by, row.event, row.kind,
-             row.source_seq)
-            for row in rows
-        ],
-    )  # fmt: skip
+    waiting = list(rows)
+    for start in range(0, len(waiting), _AT_ONCE):
+        some = waiting[start : start + _AT_ONCE]
+        values = list(chain.from_iterable(some))
+        db.execute(_INSERT + ", ".join([_ROW] * len(some)), values)
 
 
 def mark_closed_well(db: sqlite3.Connection) -> None:

@@ -32,11 +32,8 @@ DROP TABLE IF EXISTS tokens;
 CREATE TABLE standing (attempt TEXT NOT NULL PRIMARY KEY, state BLOB NOT NULL) STRICT;
 """
 _BEGIN = "INSERT INTO receipts (attempt, seq, line) VALUES (?, 0, ?) ON CONFLICT DO NOTHING"
-# Only ever the next line: one that was queued behind a line that failed must fail too.
-_APPEND = """
-INSERT INTO receipts (attempt, seq, line) SELECT :attempt, :seq, :line
-WHERE (SELECT max(seq) FROM receipts WHERE attempt = :attempt) = :seq - 1
-"""
+_APPEND = "INSERT INTO receipts (attempt, seq, line) VALUES "
+_LAST = "(SELECT max(seq) FROM receipts WHERE attempt = ?)"
 _LINES = "SELECT line FROM receipts WHERE attempt = ? ORDER BY seq"
 _SAVE_RUN = """
 INSERT INTO runs
@@ -99,15 +96,7 @@ class RunStore:
 
     async def append_receipt(self, attempt_id: str, seq: int, line: bytes) -> None:
         """Store one more line. It is queued before the first await: order is the order of calls."""
-
-        def change(db: sqlite3.Connection) -> None:
-            values = {"attempt": attempt_id, "seq": seq, "line": line}
-            if db.execute(_APPEND, values).rowcount != 1:
-                raise LedgerError(
-                    f"record {seq} of attempt {attempt_id} has no durable record before it"
-                )
-
-        await self._writer.submit(change)
+        await self._writer.submit_row(_append_lines, (attempt_id, seq, line))
         self.appended += 1
 
     def receipt_lines(self, attempt_id: str) -> list[bytes]:
@@ -166,6 +155,39 @@ class RunStore:
         # A connection of its own, so that any thread may read while the writer writes.
         with _translated(self._file), closing(sqlite3.connect(self._file)) as db:
             return db.execute(query, values).fetchall()
+
+
+_Line = tuple[str, int, bytes]
+MAX_LINES = 300
+"""In one statement: SQLite may allow 999 values (SQLITE_MAX_VARIABLE_NUMBER)."""
+
+
+def _append_lines(db: sqlite3.Connection, lines: list[_Line]) -> list[Exception | None]:
+    """Only ever the next line of an attempt: one behind a line that failed must fail too."""
+    wrong: list[Exception | None] = []
+    for start in range(0, len(lines), MAX_LINES):
+        wrong += _append_some(db, lines[start : start + MAX_LINES])
+    return wrong
+
+
+def _append_some(db: sqlite3.Connection, lines: list[_Line]) -> list[Exception | None]:
+    names = list(dict.fromkeys(attempt for attempt, _, _ in lines))
+    last = db.execute(f"SELECT {', '.join([_LAST] * len(names))}", names).fetchone()
+    awaited = {name: seq + 1 for name, seq in zip(names, last, strict=True) if seq is not None}
+    values: list[object] = []
+    wrong: list[Exception | None] = []
+    for line in lines:
+        attempt, seq, _ = line
+        if awaited.get(attempt) == seq:
+            awaited[attempt] = seq + 1
+            values += line
+            wrong.append(None)
+        else:
+            why = f"record {seq} of attempt {attempt} has no durable record before it"
+            wrong.append(LedgerError(why))
+    if values:
+        db.execute(_APPEND + ", ".join(["(?, ?, ?)"] * (len(values) // 3)), values)
+    return wrong
 
 
 def _execute(db: sqlite3.Connection, statement: str, values: tuple[object, ...]) -> None:

@@ -3,8 +3,8 @@
 Callers on the event loop hand over a change and await a future that is set once the change is
 committed. The changes of one turn of the loop cross to the thread together, and whatever waits
 when a commit ends goes into the next one: no timer, so a single change pays one commit and a crowd
-shares one. A change that cannot be made durable fails its future; the
-writer never answers for a change that it did not commit.
+shares one. A change that cannot be made durable fails its future; the writer never answers for a
+change that it did not commit.
 """
 
 import asyncio
@@ -14,9 +14,15 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
 Change = Callable[[sqlite3.Connection], None]
 """One statement, so that a change that breaks a rule of the tables leaves nothing behind."""
+
+Insert = Callable[[sqlite3.Connection, list[Any]], list[Exception | None]]
+"""Rows of one kind that follow each other, in one statement; what is wrong with each, or None.
+Every statement is a switch between the threads, and rows come by the thousand."""
 
 MAX_GROUP = 2000
 """Changes in one commit at most, so that the first of a crowd does not wait for all of it."""
@@ -28,8 +34,10 @@ class LedgerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    change: Change
+    change: Change | None
     done: "asyncio.Future[None]"
+    insert: Insert | None = None
+    row: object = None
 
 
 _Settled = list[tuple["asyncio.Future[None]", Exception | None]]
@@ -56,13 +64,19 @@ class Writer:
 
         A caller that is cancelled while it waits does not take its change back.
         """
+        return self._queue(_Job(change, self._loop.create_future()))
+
+    def submit_row(self, insert: Insert, row: object) -> "asyncio.Future[None]":
+        """The same for a row; those of one kind go into one statement."""
+        return self._queue(_Job(None, self._loop.create_future(), insert, row))
+
+    def _queue(self, job: _Job) -> "asyncio.Future[None]":
         if self._closed:
             raise LedgerError(f"{self._name} is closed: nothing more can be written")
-        done = self._loop.create_future()
         if not self._turn:
             self._loop.call_soon(self._hand_over)
-        self._turn.append(_Job(change, done))
-        return done
+        self._turn.append(job)
+        return job.done
 
     def _hand_over(self) -> None:
         if self._turn:
@@ -105,16 +119,30 @@ class Writer:
     def _commit(self, group: list[_Job]) -> _Settled:
         settled: _Settled = []
         try:
-            for job in group:
-                settled.append((job.done, self._make(job.change)))
+            for insert, jobs in groupby(group, key=_insert_of):
+                settled += self._made(insert, list(jobs))
             self._connection.commit()
         except sqlite3.OperationalError as error:
             self._roll_back()
             return [(job.done, self._refusal(error)) for job in group]
         return settled
 
-    def _make(self, change: Change) -> Exception | None:
-        """Make one change; an error that is the change's own fault fails it alone."""
+    def _made(self, insert: Insert | None, jobs: list[_Job]) -> _Settled:
+        """Make changes; an error that is a change's own fault fails it alone."""
+        if insert is None:
+            changes = [(job, job.change) for job in jobs if job.change is not None]
+            return [(job.done, self._attempted(change)) for job, change in changes]
+        wrong: list[Exception | None] = []
+
+        def change(db: sqlite3.Connection) -> None:
+            wrong.extend(insert(db, [job.row for job in jobs]))
+
+        failed = self._attempted(change)
+        if failed is not None:
+            wrong = [failed] * len(jobs)
+        return [(job.done, error) for job, error in zip(jobs, wrong, strict=True)]
+
+    def _attempted(self, change: Change) -> Exception | None:
         try:
             change(self._connection)
         except sqlite3.OperationalError:
@@ -136,6 +164,10 @@ class Writer:
         return LedgerError(
             f"{self._name} could not be written ({error}): check the space and rights of its folder"
         )
+
+
+def _insert_of(job: _Job) -> Insert | None:
+    return job.insert
 
 
 def _settle(settled: _Settled) -> None:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
+import msgspec
+
 from stanchion.broker.plane.dialects.figures import Reported
 from stanchion.protocol.exchange import Asked, ErrorClass, Finish
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderError:
+class ProviderError(msgspec.Struct, frozen=True):
     """An error object that the provider sent, whole or within a stream."""
 
     words: str | None
@@ -28,8 +29,7 @@ class ProviderError:
     """What a router says that its own provider said: it is classified by, and never kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """What a response said, as far as it came."""
 
     error: ProviderError | None
