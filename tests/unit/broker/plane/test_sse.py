@@ -74,3 +74,42 @@ def test_the_cut_never_matters(lines: list[bytes], end: bytes, sizes: list[int])
         pieces.append(rest[:size])
         rest = rest[size:]
     assert split(*pieces, rest, close=True) == split(stream, close=True)
+
+
+WHOLE = [
+    (b"data: {}\n\n", SseEvent(b"{}")),
+    (b"data:  x\n\n", SseEvent(b" x")),
+    (b"event: a\ndata: {}\n\n", SseEvent(b"{}", b"a")),
+]
+PARTS = [
+    b"data: {}\n", b"data: {}", b"\n\n", b": ping\n\n", b"data: {}\r\n\r\n", b"data: a\rb\n\n",
+    b"data: 1\n\ndata: 2\n\n", b"data: 1\ndata: 2\n\n", b"id: 1\ndata: {}\n\n", b"data:x\n\n",
+    b"event: a\n\n", b"event: a\nid: 1\ndata: {}\n\n", b"data: {}\n\n\n", b"\ndata: {}\n\n",
+]  # fmt: skip
+
+
+def begun() -> SseSplitter:
+    """Beyond the first line of its stream."""
+    splitter = SseSplitter()
+    assert list(splitter.feed(b": first\n\n")) == []
+    return splitter
+
+
+@pytest.mark.parametrize(("data", "event"), WHOLE)
+def test_one_event_alone_is_taken_in_one_step(data: bytes, event: SseEvent) -> None:
+    assert begun().whole(data) == event
+    assert list(begun().feed(data)) == [event]
+    assert SseSplitter().whole(data) is None  # a byte order mark may stand there
+
+
+@pytest.mark.parametrize("data", PARTS)
+def test_anything_else_is_read_by_lines(data: bytes) -> None:
+    assert begun().whole(data) is None
+
+
+@pytest.mark.parametrize("start", [b"data: 1\n", b"da", b"event: x\n", b": c\r"])
+def test_nothing_is_taken_in_one_step_while_an_event_is_under_way(start: bytes) -> None:
+    splitter = begun()
+    list(splitter.feed(start))
+    assert splitter.whole(WHOLE[0][0]) is None
+    assert SseSplitter(max_line_bytes=8).whole(b"data: 123456\n\n") is None

@@ -27,6 +27,8 @@ from stanchion.broker.plane.replies import constant_reply
 
 MAX_BODIES_BYTES = 2 * MAX_BODY_BYTES
 """Held at a time per attempt, over all its connections: its memory is the broker's."""
+COPIED_BYTES = 8 * 1024
+"""Up to here a chunk and its framing are cheaper as one piece than as three."""
 MAX_FRAMING_BYTES = 8 * 1024 * 1024
 """Chunk heads and trailers on top of a body."""
 
@@ -230,7 +232,9 @@ class ModelConnection(asyncio.Protocol):
         """Body bytes."""
         if self._transport is None or self.gone or not data:
             return
-        if self._chunked:
+        if self._chunked and len(data) <= COPIED_BYTES:
+            self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        elif self._chunked:
             self._transport.writelines((b"%x\r\n" % len(data), data, b"\r\n"))
         else:
             self._transport.write(data)

@@ -76,10 +76,16 @@ class ResponseReader:
         """
         if self._form is not Form.EVENTS or self._blind is not None:
             return None
+        self._looked = True
         window = self._carry + data
+        for marker in self._markers:
+            if marker in window:
+                break
+        else:
+            return None
+        self._marked = True
         found = [place for marker in self._markers if (place := window.find(marker)) >= 0]
-        self._marked, self._looked = self._marked or found != [], True
-        return max(0, min(found) - len(self._carry)) if found else None
+        return max(0, min(found) - len(self._carry))
 
     def saw(self, data: bytes) -> None:
         """Take a copy of bytes of the body."""
@@ -167,6 +173,10 @@ class ResponseReader:
         self._whole += data
 
     def _events(self, data: bytes) -> None:
+        whole = self._splitter.whole(data)
+        if whole is not None and not self._marked:
+            self.semantic_events += self._fold.stream_event(whole.data)
+            return
         ended = False
         try:
             for event in self._splitter.feed(data):

@@ -55,6 +55,22 @@ class SseSplitter:
         """What came of the event that has not ended yet."""
         return b"\n".join([*self._data, b"".join(self._pieces)])
 
+    def whole(self, data: bytes) -> SseEvent | None:
+        """The one event that these bytes are, as most reads are; None = `feed` must read them.
+
+        It takes them only where nothing is under way, and in the two shapes that providers send.
+        """
+        if self._first or self._pieces or self._data or self._name is not None or self._after_cr:
+            return None
+        if not data.endswith(b"\n\n") or b"\r" in data or len(data) > self._max_line:
+            return None
+        *before, line, _, _ = data.split(b"\n", 4)
+        if not line.startswith(b"data: ") or len(before) > 1:
+            return None
+        if not before:
+            return SseEvent(line[6:])
+        return SseEvent(line[6:], before[0][7:]) if before[0].startswith(b"event: ") else None
+
     def feed(self, data: bytes) -> Iterator[SseEvent | StrayLine]:
         """Each event that `data` completes."""
         if self._after_cr and data:

@@ -45,6 +45,11 @@ def decoded(data: bytes) -> Document | None:
     return found[0] if len(found) == 1 and found[0].error is not None else None
 
 
+def is_plain(document: Document) -> bool:
+    """Whether there is no place in it where an error could be: most documents of a stream."""
+    return document.error is None and document.choices is not None and document.what != "error"
+
+
 def error_in(document: Document) -> ProviderError | None:
     """The error that the document reports, if it does."""
     if isinstance(document.error, dict):

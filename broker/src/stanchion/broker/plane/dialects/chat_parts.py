@@ -36,12 +36,19 @@ class Parts:
         """Whether any evidence of reasoning came."""
         return self._reasoning or any(inline.thought for inline in self._inline.values())
 
+    def text_came(self, choice: int, content: str) -> None:
+        """A piece of the text of a choice."""
+        if content:
+            inline = self._inline.get(choice)
+            if inline is None:
+                inline = self._inline[choice] = _Inline()
+            inline.take(content)
+
     def take(self, choice: int, part: dict[str, object]) -> None:
         """A delta, or a whole message."""
         content = part.get("content")
         if isinstance(content, str):
-            if content:
-                self._inline.setdefault(choice, _Inline()).take(content)
+            self.text_came(choice, content)
         elif isinstance(content, list):
             self._content(content)
         if any(_shown(part.get(name)) for name in (*_STRINGS, *_LISTS)):

@@ -5,7 +5,7 @@ compatible servers carry the page or the issue they were found in. It reads copi
 """
 
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
-from stanchion.broker.plane.dialects.chat_document import decoded, error_in, error_of
+from stanchion.broker.plane.dialects.chat_document import decoded, error_in, error_of, is_plain
 from stanchion.broker.plane.dialects.chat_parts import Parts
 from stanchion.broker.plane.dialects.chat_request import read_request
 from stanchion.broker.plane.dialects.openai_usage import UsageFold
@@ -92,20 +92,23 @@ class ChatFold:
         document = decoded(data)
         if document is None:
             return False
-        self._error = self._error or error_in(document)
-        # A router may begin with the name it was asked for: the last one stands.
-        self._model = self._words.text("model_served", document.model) or self._model
+        if self._error is None and not is_plain(document):
+            self._error = error_in(document)
+        if document.model != self._model:
+            # A router may begin with the name it was asked for: the last one stands.
+            self._model = self._words.text("model_served", document.model) or self._model
         choices = document.choices if isinstance(document.choices, list) else []
-        self._usage.take(document.usage, passing=bool(choices))
+        if document.usage is not None:
+            self._usage.take(document.usage, passing=bool(choices))
         for choice in choices:
             if isinstance(choice, dict):
                 self._choice(choice)
         return True
 
     def _choice(self, choice: dict[str, object]) -> None:
-        # An empty word is no end (ollama/ollama#4357).
-        raw = self._words.text("finish_raw", choice.get("finish_reason"))
-        self._finish_raw = raw or self._finish_raw
+        finish = choice.get("finish_reason")
+        if finish is not None:  # an empty word is no end (ollama/ollama#4357)
+            self._finish_raw = self._words.text("finish_raw", finish) or self._finish_raw
         error = choice.get("error")
         if isinstance(error, dict) and self._error is None:  # OpenRouter documentation, "Errors"
             self._error = error_of(error)
@@ -117,6 +120,10 @@ class ChatFold:
                 self._part(part, index if isinstance(index, int) else 0)
 
     def _part(self, part: dict[str, object], choice: int) -> None:
+        content = part.get("content")
+        if len(part) == 1 and isinstance(content, str):  # as most events of a stream are
+            self._parts.text_came(choice, content)
+            return
         self._parts.take(choice, part)
         self._calls.take(choice, part.get("tool_calls"), part.get("function_call"))
 
