@@ -1,6 +1,8 @@
 import base64
 import hashlib
 
+import pytest
+
 from stanchion.broker.plane.masking import Masking
 from stanchion.broker.secrets import Secret
 from stanchion.protocol.exchange import Answered, ExchangeResult
@@ -76,6 +78,31 @@ def test_a_body_that_comes_in_pieces_has_two_digests() -> None:
         hashlib.sha256(out).hexdigest(),
     )
     assert masking.hit
+
+
+@pytest.mark.parametrize(
+    ("plain", "encoded", "clean"),
+    [
+        (b"nothing of it", b"..", b"nothing of it"),
+        (f"a {KEY} b".encode(), b"..", f"a {STARS} b".encode()),
+        (b"x" * 65_530 + KEY.encode(), b"..", b"x" * 65_530 + STARS.encode()),
+        (b"nothing of it", KEY.encode(), b"nothing of it"),
+    ],
+    ids=["clean", "in the body", "over two steps", "in the encoded form"],
+)
+def test_a_decoded_body_that_is_not_handed_on(plain: bytes, encoded: bytes, clean: bytes) -> None:
+    masking = Masking(Secret(KEY))
+    found = plain != clean or encoded == KEY.encode()
+    assert masking.apart(plain, encoded, events=False) == (clean, found)
+    assert masking.hit is found
+
+
+def test_a_decoded_stream_is_read_over_its_events_too() -> None:
+    masking = Masking(Secret(KEY))
+    events = [b'data: {"text":"%b"}\n\n' % part for part in (KEY[:9].encode(), KEY[9:].encode())]
+    clean, found = masking.apart(b"".join(events), b"", events=True)
+    assert (clean.count(b"*"), found) == (len(KEY), True)
+    assert Masking(None).apart(b"a", b"b", events=True) == (b"a", False)
 
 
 def test_without_a_key_and_with_one_that_is_too_short_nothing_is_looked_for() -> None:
