@@ -127,11 +127,11 @@ async def test_a_provider_that_cannot_be_reached_is_not_ambiguous(broker: LiveBr
 async def test_what_the_harness_asks_again_after_a_hold_is_the_same_logical_call(
     broker: LiveBroker,
 ) -> None:
-    """11 s less the margin of 10 s: the first request is handed back after 1 s."""
-    waits = Waits(header_wait_s=11, max_wait_s=60)
+    """13 s less the margin of 10 s: the first request is handed back after 3 s of the 4."""
+    waits = Waits(header_wait_s=13, max_wait_s=60)
     other = BODY.replace(b'"messages":[]', b'"messages":[ ]')
     async with (
-        upstream(busy("2"), GOOD) as provider,
+        upstream(busy("4"), GOOD) as provider,
         enrolled(broker, provider.port, waits=waits) as run,
     ):
         statuses = [
