@@ -24,11 +24,12 @@ async def ask(port: int, key: str) -> int:
         return response.status
 
 
-def providers() -> list[psutil.Process]:
+def providers(*, of: Path) -> list[psutil.Process]:
+    """Those that log into this folder; other tests keep theirs for longer."""
     return [
         child
         for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE and "stanchion.rehearsal" in child.cmdline()
+        if child.status() != psutil.STATUS_ZOMBIE and str(of / "log") in child.cmdline()
     ]
 
 
@@ -36,10 +37,10 @@ async def test_it_answers_to_its_key_alone_and_ends_with_the_attempt(tmp_path: P
     async with rehearsing(SCRIPT, key=KEY, log=tmp_path / "log") as port:
         assert await ask(port, KEY) == 200
         assert await ask(port, "sk-other") == 401
-        (process,) = providers()
+        (process,) = providers(of=tmp_path)
         assert KEY not in " ".join(process.cmdline())
         assert KEY not in process.environ().values()
-    assert providers() == []
+    assert providers(of=tmp_path) == []
     assert KEY.encode() not in (tmp_path / "log").read_bytes()
 
 
@@ -48,4 +49,4 @@ async def test_a_broken_script_is_said_in_its_own_words(tmp_path: Path) -> None:
     with pytest.raises(RehearsalError, match="version"):
         async with rehearsing(tmp_path / "script.toml", key=KEY, log=tmp_path / "log"):
             pytest.fail("it started")
-    assert providers() == []
+    assert providers(of=tmp_path) == []
