@@ -21,7 +21,8 @@ def test_a_refusal_is_one_sentence_and_exit_1(tmp_path: Path) -> None:
 
     assert done.exit_code == 1
     assert done.stderr == (
-        'stanchion images: no harness "other" is pinned; the pinned ones are opencode\n'
+        'stanchion images: no harness "other" is pinned; '
+        "the pinned ones are claude_code, opencode\n"
     )
     assert done.stdout == ""
 

@@ -25,10 +25,15 @@ def started(state: Path, *arguments: str) -> "subprocess.Popen[str]":
 
 
 def killed_after(state: Path, lines: int) -> list[str]:
-    """What the broker said before a SIGKILL that comes after so many lines."""
+    """What the broker said before a SIGKILL that comes after so many lines and an event.
+
+    Events wait for their 50 ms, in which a thousand receipts may become durable.
+    """
     with started(state) as process:
         assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(lines)]
+        said: list[str] = []
+        while len(said) < lines or not words(said[-1:], "event"):
+            said.append(process.stdout.readline())
         process.send_signal(signal.SIGKILL)
         # The end may be half a line: that was not said.
         said += [line for line in process.stdout.read().splitlines(keepends=True) if "\n" in line]
