@@ -146,7 +146,8 @@ def test_a_burst_of_429_is_waited_out_and_shown(lab: Lab, tmp_path: Path) -> Non
     bundle = str(result.receipts.bundle)
     code, output, errors = lab.stanchion("audit", bundle)
     assert code == 0, errors
-    assert b"4 sendings, held" in output
+    assert b"2 logical, 4 sendings" in output
+    assert b"paced         held" in output
 
 
 def test_a_hold_longer_than_the_agents_deadline_ends_nothing(lab: Lab, tmp_path: Path) -> None:
