@@ -67,6 +67,8 @@ def run(settings: Settings) -> None:
 def keep_memory_private() -> None:
     """No core file, and no other process of this user reads our memory or environment."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # two a request that is under way
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 

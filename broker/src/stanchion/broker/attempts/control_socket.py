@@ -20,7 +20,6 @@ from stanchion.protocol.codec import (
     CodecError,
     LineSplitter,
     decode,
-    encode_line,
 )
 from stanchion.protocol.control import (
     Ack,
@@ -107,7 +106,7 @@ class ControlConnection:
         if transport.get_write_buffer_size() > MAX_UNSENT_BYTES:
             transport.abort()
             return
-        self._writer.write(encode_line(message))
+        self._writer.write(self._attempt.line_of(message))
         if isinstance(message, Refused):
             transport.close()
 

@@ -23,6 +23,7 @@ from stanchion.broker.plane.pacing.pacer import Call
 from stanchion.broker.plane.pacing.trips import trip_of
 from stanchion.broker.plane.sending import Answer, Sendings
 from stanchion.broker.plane.upstream import Target
+from stanchion.protocol.codec import encode, encode_line
 from stanchion.protocol.control import ExchangeSeen, FromBroker, StopOrder, WireEvent
 from stanchion.protocol.events import (
     ExchangeAlive,
@@ -36,6 +37,9 @@ from stanchion.protocol.exchange import Answered, Asked, ErrorClass, ExchangeRes
 from stanchion.protocol.launch import LaunchSpec, Policy
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, ExchangeTry, Mismatched
 
+_WIRE = encode_line(WireEvent(event=ExchangeAlive(exchange=0))).replace(
+    encode(ExchangeAlive(exchange=0)), b"%b"
+)
 MAX_MISSED = 1000
 """Messages kept for a supervisor whose connection is cut; the oldest go first."""
 
@@ -116,6 +120,13 @@ class WireNotes(Custody):
             self.tell(message)
         elif self.leases.boot is not None and not _is_alive(message):
             self._missed.append(message)
+
+    def line_of(self, message: FromBroker) -> bytes:
+        """A message as a line; of an event that was just published the bytes are there already."""
+        if self.encoded is None or not isinstance(message, WireEvent):
+            return encode_line(message)
+        event, data = self.encoded
+        return _WIRE % data if message.event is event else encode_line(message)
 
     def catch_up(self) -> None:
         """Tell a supervisor that is back what it missed, and the stop order again."""
