@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import msgspec
+import performance
 
 from stanchion.protocol import admin, control, credentials, events, job, overview, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
@@ -250,6 +251,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "task-format.md": task_format,
     "watchdog.md": watchdog,
 }
+if performance.RESULT.is_file():  # make bench-broker writes it
+    PAGES["../explanation/performance.md"] = performance.page
+    PAGES["../explanation/performance.svg"] = performance.picture
 
 
 def main() -> int:
