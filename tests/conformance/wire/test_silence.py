@@ -33,7 +33,9 @@ async def test_silence_is_cut_and_named_on_the_record(path: Path, way: str) -> N
         reply = parse(await reader.read())
         writer.close()
         answered = await stage.answered()
-    assert (reply.body, reply.whole) == (up.capture.sent, False)
-    assert answered.body_sha256 == hashlib.sha256(up.capture.sent).hexdigest()
+    # Comments do not wind the clock up: cut byte by byte, they may be ended at any of them.
+    assert not reply.whole
+    assert up.capture.sent.startswith(reply.body)
+    assert answered.body_sha256 == hashlib.sha256(reply.body).hexdigest()
     assert answered.deadline is Deadline.IDLE
     assert_answered(answered, recorded.expected, CHAT)
