@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
 from stanchion.harness_adapters.claude_code.models import CAP, family
+from stanchion.harness_adapters.surroundings import surroundings
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 
 VERSION = "2.1.332"
@@ -61,7 +62,6 @@ _SWITCHES = (
     # Else it refuses to run as root without asking for permissions.
     "IS_SANDBOX",
 )
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NOTHING = Written(model=None, base_url=None, output_limit=None, context=None, effort=None)
 
 
@@ -72,17 +72,9 @@ def folder(home: str) -> str:
 
 def environment(settings: Settings) -> dict[str, str]:
     """The whole environment of the harness: the task's, and over it ours."""
-    proxies = (settings.env.get("NO_PROXY") or settings.env.get("no_proxy"), "127.0.0.1")
-    no_proxy = ",".join(host for host in proxies if host)
     own = folder(settings.home)
     return {
-        "PATH": _PATH,
-        "LANG": "C.UTF-8",
-        **settings.env,
-        "TERM": "dumb",
-        "HOME": settings.home,
-        "NO_PROXY": no_proxy,
-        "no_proxy": no_proxy,
+        **surroundings(settings),
         **dict.fromkeys(_SWITCHES, "1"),
         **dict.fromkeys(_MODELS, settings.model),
         "CLAUDE_CONFIG_DIR": own,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
 from stanchion.harness_adapters.opencode.packages import PACKAGES, Json, Package, package_of
+from stanchion.harness_adapters.surroundings import surroundings
 from stanchion.protocol.dialects import Dialect
 
 VERSION = "1.18.33"
@@ -45,7 +46,6 @@ _GLOBAL_FILES = ("config.json", "opencode.json", "opencode.jsonc")
 _SCHEMA = "https://opencode.ai/config.json"
 _SUBSTITUTED = re.compile(r"\{(?:env|file):[^}]+\}")
 """OpenCode replaces these in the raw text of a configuration, before it reads the JSON."""
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def database(home: str) -> str:
@@ -56,23 +56,12 @@ def database(home: str) -> str:
 def environment(settings: Settings) -> dict[str, str]:
     """The whole environment of the harness: the task's, and over it ours."""
     home = settings.home
-    no_proxy = ",".join(
-        host
-        for host in (settings.env.get("NO_PROXY") or settings.env.get("no_proxy"), "127.0.0.1")
-        if host
-    )
     return {
-        "PATH": _PATH,
-        "LANG": "C.UTF-8",
-        **settings.env,
-        "TERM": "dumb",
-        "HOME": home,
+        **surroundings(settings),
         "XDG_CONFIG_HOME": f"{home}/.config",
         "XDG_DATA_HOME": f"{home}/.local/share",
         "XDG_STATE_HOME": f"{home}/.local/state",
         "XDG_CACHE_HOME": f"{home}/.cache",
-        "NO_PROXY": no_proxy,
-        "no_proxy": no_proxy,
         **dict.fromkeys(_SWITCHES, "1"),
         "OPENCODE_AUTH_CONTENT": "{}",
         "OPENCODE_DB": database(home),
