@@ -20,7 +20,7 @@ LOOK = """
 import sys
 sys.path.append("/opt/stanchion/lib/python3.11/site-packages")
 import asyncio, ctypes, hashlib, json, pwd, socket, sqlite3
-import h11, msgspec, psutil, watchfiles
+import h11, msgspec, psutil
 
 tried = []
 for library in ("libnss_systemd.so.2", "libz.so.9", "libc.so.6"):

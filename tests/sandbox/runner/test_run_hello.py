@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from fakes.file_there import until_there
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
@@ -234,16 +235,6 @@ def test_an_attempt_outlives_the_command_that_started_it(stanchion: Command) -> 
     code, _, _ = stanchion("broker", "status", "--state-dir", str(stanchion.state))
     assert code == 0
     result = stanchion.folder / "out" / "attempts" / "hello__1" / "result.json"
-    _wait_for(result)
+    until_there(result, timeout_s=TIMEOUT_S)
 
     assert decode(result.read_bytes(), AttemptResult).score == 1.0
-
-
-def _wait_for(path: Path) -> None:
-    """Until the file is there; a rename puts it there whole."""
-    import watchfiles
-
-    if not path.exists():
-        for _ in watchfiles.watch(path.parent, rust_timeout=TIMEOUT_S * 1000, step=20):
-            if path.exists():
-                return

@@ -15,8 +15,8 @@ from stanchion.images.progress import Piece, Progress, Report, Stage, ignore
 
 DEFAULT_HARNESS = ("opencode", "1.18.33")
 APT_LISTS = Path("/var/lib/apt/lists")
-BUNDLE_DOWNLOAD_BYTES = 10_000_000
-"""Measured 2026-12-01, amd64: twelve Debian packages and seven wheels."""
+BUNDLE_DOWNLOAD_BYTES = 9_300_000
+"""Measured 2026-12-01, amd64: twelve Debian packages and three wheels."""
 TOOL_DOWNLOAD_BYTES = {"mmdebstrap": 113_000, "patchelf": 65_000, "npm": 37_000_000}
 """Measured 2026-12-01, amd64; Debian's npm brings nodejs and 360 small packages."""
 
