@@ -56,20 +56,12 @@ def run_box(
     *, runsc: Path, bundle: Path, rootfs: Path, folder: Path, trials: Sequence[Trial]
 ) -> BoxRun:
     """Run every trial, in order, in one sandbox."""
-    parts = {name: folder / name for name in ("box", "overlay", "state", "run")}
-    for part in parts.values():
-        part.mkdir(mode=0o700)
-    (parts["run"] / "enrol.token").write_text(CANARY)
-    # Only mount points that the base has: runsc would make others in the shared image on the host.
-    (parts["run"] / "trials.json").write_text(json.dumps([asdict(t) for t in trials]))
-    (parts["run"] / PROGRAM.name).write_bytes(PROGRAM.read_bytes())
-    (parts["box"] / "config.json").write_text(_config(bundle, rootfs, parts))
-    command: list[str | Path] = [
-        runsc, "--root", parts["state"], "--network=none", "--host-uds=open", "--ignore-cgroups",
-        f"--overlay2=root:dir={parts['overlay']}", "run", "--bundle", parts["box"],
-        uuid.uuid4().hex,
-    ]  # fmt: skip
-    with _listeners(parts["run"]) as connections:
+    files = {
+        "enrol.token": CANARY.encode(),
+        "trials.json": json.dumps([asdict(t) for t in trials]).encode(),
+    }
+    command = lay_out_box(PROGRAM, files, runsc=runsc, bundle=bundle, rootfs=rootfs, folder=folder)
+    with _listeners(folder / "run") as connections:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
@@ -85,14 +77,38 @@ def run_box(
     return BoxRun(done.returncode, done.stderr + done.stdout[-2000:], by_name, last, connections)
 
 
-def _config(bundle: Path, rootfs: Path, parts: Mapping[str, Path]) -> str:
+def lay_out_box(
+    program: Path,
+    files: Mapping[str, bytes],
+    *,
+    runsc: Path,
+    bundle: Path,
+    rootfs: Path,
+    folder: Path,
+) -> list[str | Path]:
+    """The command that runs the program as process 1, with these files in /run/stanchion."""
+    parts = {name: folder / name for name in ("box", "overlay", "state", "run")}
+    for part in parts.values():
+        part.mkdir(mode=0o700)
+    # Only mount points that the base has: runsc would make others in the shared image on the host.
+    for name, content in {program.name: program.read_bytes(), **files}.items():
+        (parts["run"] / name).write_bytes(content)
+    (parts["box"] / "config.json").write_text(_config(program, bundle, rootfs, parts))
+    return [
+        runsc, "--root", parts["state"], "--network=none", "--host-uds=open", "--ignore-cgroups",
+        f"--overlay2=root:dir={parts['overlay']}", "run", "--bundle", parts["box"],
+        uuid.uuid4().hex,
+    ]  # fmt: skip
+
+
+def _config(program: Path, bundle: Path, rootfs: Path, parts: Mapping[str, Path]) -> str:
     box = Box(
         rootfs=str(rootfs),
         binds=(
             Bind(str(bundle), "/opt/stanchion"),
             Bind(str(parts["run"]), "/run/stanchion"),
         ),
-        arguments=("/opt/stanchion/bin/python3.11", "-I", "-S", f"/run/stanchion/{PROGRAM.name}"),
+        arguments=("/opt/stanchion/bin/python3.11", "-I", "-S", f"/run/stanchion/{program.name}"),
         memory_mb=1024,
         cgroups_path=None,
     )

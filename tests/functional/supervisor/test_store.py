@@ -3,17 +3,21 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from stanchion.harness_adapters.base import SqliteStore
+from stanchion.supervisor.sensors.file_changes import FileChanges
+from stanchion.supervisor.sensors.pace import StoreRhythm
 from stanchion.supervisor.sensors.store import (
     MOST_FILE_BYTES,
     ROWS_A_LOOK,
     Rows,
-    StoreRhythm,
     StoreSensor,
     StoreTail,
 )
@@ -219,38 +223,109 @@ def test_what_a_killed_harness_had_written_is_read(path: Path, connected_before:
     assert seen == [str(n) for n in range(40)]
 
 
-async def test_the_sensor_tells_new_rows_and_one_that_fails_goes_on(
-    path: Path, writer: sqlite3.Connection
-) -> None:
-    rows: list[object] = []
-    arrived = asyncio.Event()
+class Arrived:
+    """The data of the rows that came, and a way to wait for them."""
+
+    def __init__(self) -> None:
+        self.data: list[object] = []
+        self._moved = asyncio.Event()
+
+    def __call__(self, rows: Rows) -> None:
+        self.data += data(rows)
+        self._moved.set()
+
+    async def until(self, count: int) -> None:
+        async with asyncio.timeout(20):
+            while len(self.data) < count:
+                self._moved.clear()
+                await self._moved.wait()
+
+
+@asynccontextmanager
+async def sensing(path: Path, rhythm: StoreRhythm) -> AsyncIterator[tuple[Arrived, StoreSensor]]:
+    arrived, changes = Arrived(), FileChanges(gap_s=0.001)
     errors: list[Exception] = []
-
-    def on_rows(new: Rows) -> None:
-        rows.extend(data(new))
-        arrived.set()
-
-    sensor = StoreSensor(
-        tail(path), on_rows, StoreRhythm(stamp_s=0.005, idle_s=0.01, backstop_s=0.05)
-    )
+    sensor = StoreSensor(tail(path), arrived, rhythm, changes)
     async with asyncio.TaskGroup() as tasks:
         watching = tasks.create_task(sensor.run(errors.append))
-        for n in range(ROWS_A_LOOK * 2 + 1):
-            writer.execute("insert into event values (?)", (n,))
-        async with asyncio.timeout(20):
-            while len(rows) < ROWS_A_LOOK * 2 + 1:
-                arrived.clear()
-                await arrived.wait()
+        yield arrived, sensor
         watching.cancel()
+    changes.close()
     sensor.close()
-    assert rows == list(range(ROWS_A_LOOK * 2 + 1))
     assert errors == []
+
+
+HOUR_S = 3600.0
+ONLY_TOLD = StoreRhythm(stamp_s=0.01, idle_s=HOUR_S, told_s=HOUR_S, backstop_s=HOUR_S)
+ONLY_SEEN = StoreRhythm(stamp_s=0.005, idle_s=0.01, told_s=0.01, backstop_s=HOUR_S)
+
+
+@pytest.mark.parametrize("rhythm", [ONLY_TOLD, ONLY_SEEN])
+async def test_the_sensor_tells_new_rows(
+    path: Path, writer: sqlite3.Connection, rhythm: StoreRhythm
+) -> None:
+    count = ROWS_A_LOOK * 2 + 1
+    async with sensing(path, rhythm) as (arrived, _):
+        for n in range(count):
+            writer.execute("insert into event values (?)", (n,))
+        await arrived.until(count)
+        writer.execute("insert into event values (?)", (count,))
+        await arrived.until(count + 1)
+    assert arrived.data == list(range(count + 1))
+
+
+async def test_rows_of_a_database_that_is_made_later_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "later" / "harness.db"
+    rhythm = replace(ONLY_TOLD, idle_s=0.01)  # until the folder is there
+    async with sensing(path, rhythm) as (arrived, _):
+        path.parent.mkdir()
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("create table event(data)")
+        connection.execute("insert into event values ('first')")
+        await arrived.until(1)
+        connection.close()
+
+
+async def test_rows_arrive_where_the_kernel_tells_nothing(tmp_path: Path) -> None:
+    """As through a second name of the same files: their writing is told in the other folder."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    writer = sqlite3.connect(there / "harness.db", isolation_level=None)
+    writer.execute("pragma journal_mode=wal")
+    writer.execute("create table event(data)")
+    for name in ("harness.db", "harness.db-wal", "harness.db-shm"):
+        (here / name).hardlink_to(there / name)
+    async with sensing(here / "harness.db", ONLY_SEEN) as (arrived, _):
+        for n in range(5):
+            writer.execute("insert into event values (?)", (n,))
+            await arrived.until(n + 1)
+    writer.close()
+
+
+async def test_its_own_reading_is_never_told(path: Path, writer: sqlite3.Connection) -> None:
+    """Otherwise each look would bring the next, for the whole run."""
+    store, changes = tail(path), FileChanges(gap_s=0)
+    told: list[Path] = []
+    later = asyncio.Event()
+    writer.execute("insert into event values ('a')")
+    for file in store.files:
+        assert changes.follow(file, partial(told.append, file))
+    assert changes.follow(path.with_name("later"), later.set)
+    assert [len(store.look()) for _ in range(30)] == [1] + [0] * 29
+    path.with_name("later").write_text("")
+    async with asyncio.timeout(20):
+        await later.wait()  # whatever the looks had caused was told before
+    assert told == []
+    changes.close()
+    store.close()
 
 
 async def test_a_sensor_that_cannot_read_says_so_and_never_raises() -> None:
     path = Path("/proc")  # a folder
     errors: list[Exception] = []
-    sensor = StoreSensor(tail(path), lambda _: None, StoreRhythm())
+    sensor = StoreSensor(tail(path), lambda _: None, StoreRhythm(), FileChanges())
     await sensor.read(errors.append)
     await sensor.read(errors.append, writer_gone=True)
     sensor.close()
@@ -268,7 +343,7 @@ async def test_a_look_that_does_not_come_back_is_given_up(path: Path) -> None:
 
     stuck = Stuck(SqliteStore(path=str(path), query=QUERY))
     errors: list[Exception] = []
-    sensor = StoreSensor(stuck, lambda _: None, StoreRhythm(stuck_s=0.05))
+    sensor = StoreSensor(stuck, lambda _: None, StoreRhythm(stuck_s=0.05), FileChanges())
     await sensor.read(errors.append)
     await sensor.run(errors.append)
     assert sensor.stuck

@@ -1,5 +1,7 @@
 import asyncio
+import os
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,7 +22,7 @@ from stanchion.protocol.events import (
     VitalsSampled,
     Warned,
 )
-from stanchion.protocol.evidence import Stop, StopReason, WaitStatus
+from stanchion.protocol.evidence import AnswerState, Stop, StopReason, WaitStatus
 from stanchion.protocol.exchange import Answered, ExchangeResult
 from stanchion.protocol.launch import Isolation, WatchdogLimits
 from stanchion.supervisor.answers import Answers
@@ -30,6 +32,8 @@ from stanchion.supervisor.relay import Relay
 from stanchion.supervisor.watch import Rhythm, Watch
 
 QUICK = Rhythm(tick_s=0.05, vitals_s=0.1, term_s=0.3, pipes_s=1)
+STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "subprocess.Popen"})
+"""Audit events of the interpreter (Python's audit events table)."""
 GOOD = Answered(result=ExchangeResult.COMPLETED, text_present=True)
 
 
@@ -62,6 +66,8 @@ async def watching(
     store: SqliteStore | None = None,
     limits: WatchdogLimits | None = None,
     argv: Sequence[str] = (),
+    answers: Answers | None = None,
+    rhythm: Rhythm = QUICK,
 ) -> AsyncIterator[Watch]:
     relay = Relay(Path("/nowhere"), lambda: "LEASE")
     await relay.open()
@@ -78,11 +84,11 @@ async def watching(
         spec=a_spec(watchdog=limits or WatchdogLimits()),
         reader=ScriptedSession(),
         store=store,
-        answers=Answers(None),
+        answers=answers or Answers(None),
         relay=relay,
         publish=told.publish,
         clock=SystemClock(),
-        rhythm=QUICK,
+        rhythm=rhythm,
     )
     await relay.close()
 
@@ -190,3 +196,60 @@ async def test_a_store_of_garbage_is_one_warning_and_never_an_end(
         end = await watch.run()
     assert end.process.wait == WaitStatus(exit_code=0)
     assert [event.what for event in told.events if isinstance(event, Warned)] == ["store"]
+
+
+class NotedAnswers(Answers):
+    """Lets the test wait for the look that found content."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__(paths)
+        self.found = asyncio.Event()
+
+    def look(self) -> None:
+        super().look()
+        if self._seen:
+            self.found.set()
+
+
+async def test_an_answer_that_lives_between_two_samples_was_there(tmp_path: Path) -> None:
+    """The kernel tells of its writing; looking with every sample alone would have missed it."""
+    answer, order = tmp_path / "answer.txt", tmp_path / "order"
+    os.mkfifo(order)
+    writing = os.open(order, os.O_RDWR)
+    answers, told = NotedAnswers([str(answer)]), Told()
+    rare = Rhythm(tick_s=0.05, vitals_s=3600, term_s=0.3, pipes_s=1)
+    script = f"exec 3<{order}; read -r _ <&3; echo 42 >{answer}; read -r _ <&3; rm {answer}"
+    async with (
+        watching(script, told, answers=answers, rhythm=rare) as watch,
+        asyncio.TaskGroup() as tasks,
+    ):
+        running = tasks.create_task(watch.run())
+        await told.until(VitalsSampled)
+        os.write(writing, b"write it\n")
+        async with asyncio.timeout(20):
+            await answers.found.wait()
+        os.write(writing, b"remove it\n")
+        await running
+    os.close(writing)
+
+    async def send(_: Event) -> None:
+        """Nobody listens."""
+
+    frozen = await answers.freeze(send)
+    assert frozen is not None
+    assert [one.state for one in frozen] == [AnswerState.LOST]
+
+
+async def test_watching_starts_no_process() -> None:
+    """In gVisor each costs 10 ms and more: none with any tick, sample or look."""
+    started: list[str] = []
+    sys.addaudithook(lambda name, _: started.append(name) if name in STARTS else None)
+    told = Told()
+    async with watching("sleep 60", told) as watch, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(watch.run())
+        await told.until(VitalsSampled)
+        started.clear()
+        await told.until(VitalsSampled, told.count(VitalsSampled) + 5)
+        assert started == []
+        watch.order(Stop(reason=StopReason.CANCELLED, detail="enough"))
+        await running

@@ -35,13 +35,14 @@ class Answers:
     """The declared answer paths of one attempt."""
 
     def __init__(self, paths: Sequence[str] | None) -> None:
-        self._paths = tuple(paths) if paths is not None else None
+        self._declared = tuple(paths) if paths is not None else None
         self._seen: dict[str, _Seen] = {}
         """The last look that found content."""
+        self.paths = tuple(Path(path) for path in paths or ())
 
     def look(self) -> None:
         """Note what is there now."""
-        for path in self._paths or ():
+        for path in self._declared or ():
             try:
                 file = open_regular(Path(path))
             except OSError:
@@ -59,10 +60,10 @@ class Answers:
 
     async def freeze(self, send: Send) -> tuple[Answer, ...] | None:
         """Decide about each one and send it out; None = none was declared."""
-        if self._paths is None:
+        if self._declared is None:
             return None
         frozen = []
-        for path in self._paths:
+        for path in self._declared:
             answer = await self._freeze_one(path, send)
             await send(AnswerFrozen(answer=answer))
             frozen.append(answer)

@@ -20,6 +20,8 @@ class ProcessSample:
     is_harness: bool
     cpu_ms: int | None
     rss_bytes: int | None
+    moved_bytes: int | None = None
+    """Read and written so far, through any descriptor; None = could not be read."""
 
 
 @dataclass(slots=True)
@@ -27,22 +29,26 @@ class ProcessTree:
     """The tree over time."""
 
     cpu_ms: int = 0
-    _seen: dict[tuple[int, int], int] = field(default_factory=dict)
+    _seen: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    """Of each process: CPU time used and bytes moved so far."""
     _last_ms: int | None = None
 
     def observe(self, samples: Sequence[ProcessSample], at_ms: int) -> list[Evidence]:
-        """The signs of life since the last sample."""
+        """The signs of life since the last sample. What could not be read stays as it was."""
         tools = harness_cpu_ms = 0
+        seen = {}
         for sample in samples:
-            before = self._seen.get(sample.key)
-            used_ms = (sample.cpu_ms or 0) - (before or 0)
-            self.cpu_ms += max(used_ms, 0)
+            cpu_before, moved_before = self._seen.get(sample.key, (0, 0))
+            cpu_ms = cpu_before if sample.cpu_ms is None else sample.cpu_ms
+            moved_bytes = moved_before if sample.moved_bytes is None else sample.moved_bytes
+            self.cpu_ms += max(cpu_ms - cpu_before, 0)
             if sample.is_harness:
-                harness_cpu_ms += used_ms
-            elif used_ms > 0 or before is None:
+                harness_cpu_ms += cpu_ms - cpu_before
+            elif sample.key not in self._seen or cpu_ms > cpu_before or moved_bytes > moved_before:
                 tools += 1
+            seen[sample.key] = (cpu_ms, moved_bytes)
         interval_ms = at_ms - self._last_ms if self._last_ms is not None else 0
-        self._seen = {sample.key: sample.cpu_ms or 0 for sample in samples}
+        self._seen = seen
         self._last_ms = at_ms
         signs: list[Evidence] = []
         if tools:

@@ -29,9 +29,11 @@ from stanchion.supervisor.isolation import AgentProcess, ProcessEnd
 from stanchion.supervisor.linger import LINGER_MS, Linger
 from stanchion.supervisor.process_tree import ProcessTree, total_rss
 from stanchion.supervisor.relay import Relay
+from stanchion.supervisor.sensors.file_changes import FileChanges
+from stanchion.supervisor.sensors.pace import StoreRhythm
 from stanchion.supervisor.sensors.session import Session
 from stanchion.supervisor.sensors.stdout import pump
-from stanchion.supervisor.sensors.store import StoreRhythm, StoreSensor, StoreTail
+from stanchion.supervisor.sensors.store import StoreSensor, StoreTail
 from stanchion.supervisor.sensors.vitals import own_rss_bytes, sample_tree
 from stanchion.supervisor.sensors.wire import WireSense
 from stanchion.supervisor.watchdog import Watchdog
@@ -98,11 +100,14 @@ class Watch:
         self._linger = Linger(started_ms=self._started_ms, after_ms=rhythm.linger_ms)
         self._tree = ProcessTree()
         self._session = Session(reader, publish, self.observe)
+        self._changes = FileChanges()
         self._store = (
-            StoreSensor(StoreTail(store), self._session.rows, rhythm.store) if store else None
+            StoreSensor(StoreTail(store), self._session.rows, rhythm.store, self._changes)
+            if store
+            else None
         )
         self._wire = WireSense()
-        self._store_warned = False
+        self._warned: set[str] = set()
         self._stop: Stop | None = None
         self._hung = False
         self._over = False
@@ -151,6 +156,7 @@ class Watch:
             for task in outputs:
                 task.cancel()
         self._agent.close()
+        self._changes.close()
         progress_age_ms = self._dog.progress_age_ms
         if self._store is not None:
             await self._store.read(self._store_failed, writer_gone=process.namespace_empty)
@@ -200,17 +206,21 @@ class Watch:
             self._ordered.set()
 
     async def _sample(self) -> None:
-        warned = False
         while True:
-            try:
-                self._sample_once()
-                self._answers.look()
-            except Exception as error:  # noqa: BLE001 - observing must never end the run
-                if not warned:
-                    warned = True
-                    detail = f"{type(error).__name__}: {error}"
-                    self._publish(Warned(what="vitals", detail=detail))
+            self._carefully("vitals", self._sample_once)
+            for path in self._answers.paths:
+                self._changes.follow(path, self._look_at_answers)
+            self._look_at_answers()
             await asyncio.sleep(self._rhythm.vitals_s)
+
+    def _look_at_answers(self) -> None:
+        self._carefully("answers", self._answers.look)
+
+    def _carefully(self, what: str, look: Callable[[], None]) -> None:
+        try:
+            look()
+        except Exception as error:  # noqa: BLE001 - observing must never end the run
+            self._warn(what, f"{type(error).__name__}: {error}")
 
     def _sample_once(self) -> None:
         samples = sample_tree(self._agent.pid)
@@ -243,10 +253,14 @@ class Watch:
         self._publish(OutputWritten(stream=OutputStream.HARNESS_STDERR, data=data))
 
     def _store_failed(self, error: Exception) -> None:
-        if not self._store_warned:
-            self._store_warned = True
-            detail = f"the harness's log could not be read: {type(error).__name__}: {error}"
-            self._publish(Warned(what="store", detail=detail))
+        what = f"{type(error).__name__}: {error}"
+        self._warn("store", f"the harness's log could not be read: {what}")
+
+    def _warn(self, what: str, detail: str) -> None:
+        """Of each sensor once."""
+        if what not in self._warned:
+            self._warned.add(what)
+            self._publish(Warned(what=what, detail=detail))
 
 
 def _why(**gauges: int | None) -> dict[str, str]:

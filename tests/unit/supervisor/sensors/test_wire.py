@@ -43,3 +43,15 @@ def test_what_a_later_broker_says_again_is_no_new_evidence() -> None:
     again = [sense.evidence(message) for message in (seen, alive, ended)]
     assert first == [RequestStarted(3), StreamAlive(4), RequestEnded(3, ANSWERED)]
     assert again == [None, StreamAlive(4), None]
+
+
+@pytest.mark.parametrize(
+    "late", [ExchangeAlive(exchange=3), ExchangeHeld(exchange=3, holding=True)]
+)
+def test_what_comes_about_a_request_that_has_ended_is_nothing(
+    late: ExchangeAlive | ExchangeHeld,
+) -> None:
+    """A hold that nobody lifts would stop every clock."""
+    sense = WireSense()
+    sense.evidence(WireEvent(event=ExchangeEnded(exchange=3, answered=ANSWERED)))
+    assert sense.evidence(WireEvent(event=late)) is None

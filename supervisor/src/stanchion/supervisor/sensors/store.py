@@ -13,13 +13,15 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures.thread import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 from stanchion.harness_adapters.base import SqliteStore
 from stanchion.supervisor.regular_files import open_regular
+from stanchion.supervisor.sensors.file_changes import FileChanges
+from stanchion.supervisor.sensors.pace import Pace, StoreRhythm
 
 HEADER_BYTES = 20
 WAL_FORMAT = 2
@@ -37,18 +39,6 @@ Rows = Sequence[Sequence[object]]
 Stamp = tuple[int, int, int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoreRhythm:
-    """How often the store is looked at."""
-
-    stamp_s: float = 0.1
-    """Between two looks at the stamp while the log changes; doubled up to `idle_s` while not."""
-    idle_s: float = 0.4
-    backstop_s: float = 5.0
-    """Between two looks at the log itself where its stamp stands still."""
-    stuck_s: float = 10.0
-
-
 class StoreTail:
     """The reader of one store; a call may raise OSError or sqlite3.Error, which mean unknown."""
 
@@ -57,6 +47,7 @@ class StoreTail:
         self._cursor: object = store.first_cursor
         self._path = Path(store.path)
         self._wal = Path(f"{store.path}-wal")
+        self.files = (self._path, self._wal)
         self._connection: sqlite3.Connection | None = None
         self._look_ends = 0.0
 
@@ -145,50 +136,73 @@ def _tolerant(value: bytes) -> str:
 
 
 class StoreSensor:
-    """Looks when the log's stamp changed and now and then anyway, in a thread of its own."""
+    """Looks when the log was written and now and then anyway, in a thread of its own."""
 
     def __init__(
-        self, tail: StoreTail, on_rows: Callable[[Rows], None], rhythm: StoreRhythm
+        self,
+        tail: StoreTail,
+        on_rows: Callable[[Rows], None],
+        rhythm: StoreRhythm,
+        changes: FileChanges,
     ) -> None:
         self._tail = tail
         self._on_rows = on_rows
         self._rhythm = rhythm
+        self._changes = changes
+        self._told = asyncio.Event()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
         self._looking: asyncio.Future[Rows] | None = None
         self.stuck = False
 
     async def run(self, on_error: Callable[[Exception], None]) -> None:
         """Until cancelled, or until a look does not come back."""
+        pace = Pace(self._rhythm)
         last: Stamp = None
-        since_look_s, pause_s = 0.0, self._rhythm.stamp_s
         while not self.stuck:
-            stamp = self._tail.stamp()
-            pause_s = (
-                self._rhythm.stamp_s if stamp != last else min(pause_s * 2, self._rhythm.idle_s)
-            )
-            if stamp is not None and (stamp != last or since_look_s >= self._rhythm.backstop_s):
-                last, since_look_s = stamp, 0.0
+            told = self._told.is_set()
+            self._told.clear()
+            followed, stamp, missed = self._follow(), self._tail.stamp(), pace.missed
+            step = pace.step(told=told, changed=stamp != last, followed=followed)
+            last = stamp
+            if pace.missed > missed:  # perhaps another folder is at the path by now
+                self._changes.renew(self._tail.files[0])
+                self._follow()
+            if step.look and not await self.read(on_error) and step.eager:
+                await asyncio.sleep(self._rhythm.again_s)
                 await self.read(on_error)
-            await asyncio.sleep(pause_s)
-            since_look_s += pause_s
+            await self._rest(step.rest_s, light=step.light)
+
+    def _follow(self) -> bool:
+        return all(self._changes.follow(path, self._told.set) for path in self._tail.files)
+
+    async def _rest(self, seconds: float, *, light: bool) -> None:
+        if not light:
+            await asyncio.sleep(seconds)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._told.wait()
 
     async def read(
         self, on_error: Callable[[Exception], None], *, writer_gone: bool = False
-    ) -> None:
-        """All rows there are now."""
+    ) -> int:
+        """All rows there are now; says how many."""
         look = partial(self._tail.look, writer_gone=writer_gone)
+        count = 0
         try:
             more = not self.stuck
             while more:
                 async with asyncio.timeout(self._rhythm.stuck_s):
                     rows = await self._finished(look)
                 self._on_rows(rows)
+                count += len(rows)
                 more = len(rows) == ROWS_A_LOOK
         except TimeoutError as error:
             self.stuck = True
             on_error(error)
         except (OSError, sqlite3.Error) as error:
             on_error(error)
+        return count
 
     async def _finished(self, look: Callable[[], Rows]) -> Rows:
         """A look's rows. One whose waiter was cancelled is waited for again: its rows are read."""

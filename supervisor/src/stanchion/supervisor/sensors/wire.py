@@ -1,7 +1,8 @@
 """Turns what the broker says about the wire into evidence, each fact once. Pure.
 
 A broker that took over from another says again how the last requests ended, because it cannot know
-what the other one had still told; what was heard before is no new evidence.
+what the other one had still told; what was heard before is no new evidence. Nor is what comes about
+a request that has ended: a hold that nobody lifts would stop every clock.
 """
 
 from stanchion.protocol.control import ExchangeSeen, WireEvent
@@ -28,13 +29,13 @@ class WireSense:
             known = message.exchange in self._seen
             self._seen.add(message.exchange)
             return None if known else RequestStarted(exchange=message.exchange)
+        if message.event.exchange in self._ended:
+            return None
         match message.event:
             case ExchangeAlive(exchange=exchange):
                 return StreamAlive(exchange=exchange)
             case ExchangeHeld(exchange=exchange, holding=holding):
                 return RequestHeld(exchange=exchange, holding=holding)
             case ExchangeEnded(exchange=exchange, answered=answered, side=side):
-                if exchange in self._ended:
-                    return None
                 self._ended.add(exchange)
                 return RequestEnded(exchange=exchange, answered=answered, side=side is not None)
