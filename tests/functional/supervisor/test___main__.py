@@ -29,13 +29,16 @@ def test_its_memory_cannot_be_read_by_others() -> None:
 
 
 def test_everything_is_imported_before_the_agent_could_change_it() -> None:
-    """The agent is root on the same root file system: nothing may be looked up after its start."""
+    """The agent is root on the same root file system: nothing may be looked up after its start.
+
+    The adapter of its harness comes with the gate, which is before that too.
+    """
     program = (
         "import sys\n"
         "import stanchion.supervisor.__main__\n"
         "for name in ('asyncio', 'sqlite3', 'psutil', 'msgspec', 'shutil', 'hashlib',\n"
-        "             'concurrent.futures.thread', 'stanchion.harness_adapters.opencode',\n"
-        "             'stanchion.supervisor.isolation.process', 'stanchion.supervisor.verify'):\n"
+        "             'concurrent.futures.thread', 'stanchion.supervisor.isolation.process',\n"
+        "             'stanchion.supervisor.verify'):\n"
         "    assert name in sys.modules, name\n"
         "for name in ('aiohttp', 'click', 'cryptography', 'watchfiles', 'anyio', 'unittest'):\n"
         "    assert name not in sys.modules, name\n"

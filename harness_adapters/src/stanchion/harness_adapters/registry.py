@@ -1,22 +1,23 @@
 """Which harnesses there are, by name.
 
-Decides only whether a name is known; it must never guess one that is nearly right.
+Decides only whether a name is known; it must never guess one that is nearly right. An adapter is
+imported when it is asked for: the supervisor needs one, and its start is paid by every attempt.
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import cast
 
 from stanchion.harness_adapters.base import Adapter
-from stanchion.harness_adapters.claude_code import ClaudeCode
-from stanchion.harness_adapters.opencode import OpenCode
-from stanchion.harness_adapters.without_model import Noop, Oracle
 from stanchion.protocol.refusal import refuse
 
-_ADAPTERS: dict[str, Callable[[], Adapter]] = {
-    ClaudeCode.name: ClaudeCode,
-    Noop.name: Noop,
-    OpenCode.name: OpenCode,
-    Oracle.name: Oracle,
+_ADAPTERS = {
+    "claude_code": "claude_code:ClaudeCode",
+    "noop": "without_model:Noop",
+    "opencode": "opencode:OpenCode",
+    "oracle": "without_model:Oracle",
 }
+"""Of each name its module here and its class."""
 
 NAMES = tuple(sorted(_ADAPTERS))
 
@@ -29,6 +30,8 @@ def adapter(name: str) -> Adapter:
             field="--harness",
             value=name,
             rule=f"the known harnesses are {', '.join(NAMES)}",
-            remedy=f"Choose one of them, as --harness {OpenCode.name}",
+            remedy="Choose one of them, as --harness opencode",
         )
-    return _ADAPTERS[name]()
+    module, _, kind = _ADAPTERS[name].partition(":")
+    found = getattr(import_module(f"stanchion.harness_adapters.{module}"), kind)
+    return cast("Callable[[], Adapter]", found)()
