@@ -33,8 +33,13 @@ async def test_a_memory_kill_is_exit_code_1_inside_and_counted_outside(host: Hos
 async def test_a_child_that_the_memory_limit_kills_is_counted_though_all_ends_well(
     host: Host,
 ) -> None:
+    """The kernel picks its victim, on a busy machine at times the sandbox itself: up to 5 tries."""
     script = f'/usr/bin/python3 -c "{EAT_MEMORY}"; echo "child said $?"; exit 0'
-    ended, text, kills = await host.run("/bin/bash", "-c", script, memory_mb=128)
+    for _ in range(5):
+        ended, text, kills = await host.run("/bin/bash", "-c", script, memory_mb=128)
+        assert kills >= 1
+        if ended == 0:
+            break
 
     assert (ended, kills) == (0, 1)
     assert "child said 1" in text

@@ -1,4 +1,4 @@
-"""The part of the supervisor bundle that is not ours: CPython 3.11, its libraries, four packages.
+"""The part of the supervisor bundle that is not ours: CPython 3.11, its libraries, three packages.
 
 Put together from Debian's signed packages and hash-pinned wheels, without a compiler and without
 root. libcrypto and ssl stay out: OpenSSL would read the image's openssl.cnf, which can load code.
