@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stanchion.harness_adapters.base import Plan
+from stanchion.images.harness_store import HarnessPackage
+from stanchion.runner.sandbox.oci import harness_place
 
 Row = tuple[object, ...]
 
@@ -31,11 +33,15 @@ def run(
     *,
     timeout_s: float,
     meanwhile: Callable[[subprocess.Popen[bytes]], None] | None = None,
+    package: HarnessPackage | None = None,
 ) -> NativeRun:
-    """Write the planned files, start the program, wait for its end and read its store."""
+    """Write the planned files, start the program, wait for its end and read its store.
+
+    With a `package`, it is planned for and started at the place that a sandbox shows it at.
+    """
     write_files(plan)
     with subprocess.Popen(
-        plan.argv,
+        (*(in_place(package) if package else ()), *plan.argv),
         cwd=workdir,
         env=dict(plan.env),
         stdin=subprocess.PIPE,
@@ -56,6 +62,18 @@ def run(
         finally:
             process.kill()
     return NativeRun(process.returncode, stdout, stderr, stored(plan))
+
+
+def place(package: HarnessPackage) -> str:
+    """Where a sandbox shows it, and where a runtime of its own looks for its libraries."""
+    return harness_place(package.name, package.version)
+
+
+def in_place(package: HarnessPackage) -> tuple[str, ...]:
+    """What a command is to be preceded by to see it there (root); the host sees nothing of it."""
+    mounts = 'mount -t tmpfs none /opt && mkdir -p "$2" && mount --bind "$1" "$2"'
+    script = f'{mounts} && shift 2 && exec "$@"'
+    return ("unshare", "--mount", "sh", "-c", script, "sh", str(package.path), place(package))
 
 
 def write_files(plan: Plan) -> None:

@@ -26,7 +26,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 
 @click.group()
 def images() -> None:
-    """Supervisor bundle, base image and harnesses on this machine."""
+    """Supervisor bundle and base image on this machine."""
 
 
 @images.command()
@@ -54,26 +54,6 @@ def base(*, cache_dir: Path | None, as_json: bool) -> None:
     def make(cache: Path, report: "Report") -> dict[str, object]:
         made = ensure_base(cache, progress=report)
         return _describe(made.path, made.digest, made.size_bytes, cached=made.cached)
-
-    _make(make, cache_dir, as_json=as_json)
-
-
-@images.command()
-@click.argument("release", metavar="NAME@VERSION")
-@CACHE_DIR
-@AS_JSON
-def harness(*, release: str, cache_dir: Path | None, as_json: bool) -> None:
-    """Fetch a pinned coding-agent harness."""
-    from stanchion.images.harness_store import ensure_harness
-
-    name, _, version = release.partition("@")
-    if not name or not version:
-        raise click.UsageError(f'"{release}" is not NAME@VERSION, such as opencode@1.18.33')
-
-    def make(cache: Path, report: "Report") -> dict[str, object]:
-        made = ensure_harness(cache, name, version, report)
-        described = _describe(made.path, made.digest, made.size_bytes, cached=made.cached)
-        return {**described, "name": name, "version": version, "binary": made.binary_relpath}
 
     _make(make, cache_dir, as_json=as_json)
 

@@ -176,7 +176,7 @@ def _harness(cache_dir: Path, release: tuple[str, str], *, present: bool) -> Nee
         what=f"{name} {version}",
         download_bytes=0 if present else size,
         present=present,
-        fix=f"stanchion images harness {name}@{version}",
+        fix=f"stanchion harness fetch {name}@{version}",
         cache_dir=cache_dir,
         release=release,
     )

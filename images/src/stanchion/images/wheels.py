@@ -46,10 +46,7 @@ def download(lock: str, architecture: Architecture, folder: Path) -> list[Path]:
     _require_pip()
     command = [
         sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-        "--no-input", "--require-hashes", "--only-binary=:all:", "--no-deps",
-        "--python-version", "3.11", "--implementation", "cp",
-        "--abi", "cp311", "--abi", "abi3", "--abi", "none",
-        *(f"--platform={platform}_{architecture.machine}" for platform in PLATFORMS),
+        "--no-input", "--require-hashes", "--no-deps", *target(architecture),
         "--dest", str(folder), "--requirement", str(requirements),
     ]  # fmt: skip
     tools.run(command, doing="pip")
@@ -58,6 +55,15 @@ def download(lock: str, architecture: Architecture, folder: Path) -> list[Path]:
     if len(wheels) != expected:
         raise IntegrityError(f"pip downloaded {len(wheels)} wheels where {expected} are pinned")
     return wheels
+
+
+def target(architecture: Architecture) -> list[str]:
+    """Options of pip for CPython 3.11 on Debian's glibc, whatever pip itself runs on."""
+    return [
+        "--only-binary=:all:", "--python-version", "3.11", "--implementation", "cp",
+        "--abi", "cp311", "--abi", "abi3", "--abi", "none",
+        *(f"--platform={platform}_{architecture.machine}" for platform in PLATFORMS),
+    ]  # fmt: skip
 
 
 def unpack(wheel: Path, site_packages: Path) -> None:

@@ -49,7 +49,7 @@ def make_ready(
         )
     wanted = preflight.needs(cache_dir, harness=harness, sandbox=kind)
     missing = [need for need in wanted if not need.present]
-    report = _reporter(say)
+    report = reporter(say)
     if missing:
         say(preflight.announcement(missing))
         preflight.fetch(wanted, report)
@@ -83,10 +83,12 @@ def fetch_missing(
     wanted = preflight.needs(StatePaths.resolve(state_dir, environment).cache_dir, sandbox=kind)
     missing = [need for need in wanted if not need.present]
     say(preflight.announcement(missing))
-    preflight.fetch(wanted, _reporter(say))
+    preflight.fetch(wanted, reporter(say))
 
 
-def _reporter(say: Callable[[str], None]) -> Report:
+def reporter(say: Callable[[str], None]) -> Report:
+    """Progress as lines of text; what was there already is not worth one."""
+
     def report(progress: Progress) -> None:
         if progress.stage is not Stage.CACHED:
             say(f"{progress.piece:<9} {progress.stage}: {progress.message}")

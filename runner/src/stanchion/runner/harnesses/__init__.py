@@ -1,0 +1,1 @@
+"""What can be said and shown of harnesses on this machine: releases, wire, records."""
