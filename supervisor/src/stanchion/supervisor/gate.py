@@ -98,7 +98,7 @@ def check_package(spec: LaunchSpec, seen: PackageSeen) -> None:
         value = seen.wrong_sizes[0]
     if rule is None:
         return
-    remedy = f"Fetch it again: stanchion images harness {wanted.name}@{wanted.version}"
+    remedy = f"Fetch it again: stanchion harness fetch {wanted.name}@{wanted.version}"
     raise refuse("harness_differs", field="harness", value=value, rule=rule, remedy=remedy)
 
 
