@@ -135,10 +135,22 @@ def test_the_rehearsal_speaks_the_dialect_that_is_asked_for() -> None:
     for asked, dialect in spoken.items():
         spec = resolve(TASK, replace(options, dialect=asked), profile, OPENCODE, PINNED)
         assert spec.dialect is dialect
-    with pytest.raises(RefusedError, match="does not speak gemini"):
+    with pytest.raises(RefusedError, match="does not speak gemini") as refused:
         resolve(
             TASK, replace(options, dialect=Dialect.GEMINI), profile, ScriptedHarness(""), PINNED
         )
+    assert (refused.value.refusal.field, refused.value.refusal.value) == ("--dialect", "gemini")
+
+
+def test_the_rehearsal_speaks_the_harness_own_dialect_where_none_is_asked_for() -> None:
+    profile = msgspec.structs.replace(
+        PROFILE, name="rehearsal", accounts={"rehearsal": Dialect.OPENAI_CHAT}
+    )
+    options = replace(
+        OPTIONS, harness="claude_code", account="rehearsal", model="future-9", effort="high"
+    )
+    spec = resolve(TASK, options, profile, adapter("claude_code"), PINNED)
+    assert spec.dialect is Dialect.ANTHROPIC_MESSAGES
 
 
 def test_a_profile_that_pins_a_version_allows_no_other() -> None:

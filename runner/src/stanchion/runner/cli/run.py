@@ -60,7 +60,7 @@ COUNT = click.IntRange(1, 10_000)
 @click.option(
     "--dialect",
     type=click.Choice([dialect.value for dialect in Dialect]),
-    help="API to speak; default: the account's. Chooses it where the account is the rehearsal's.",
+    help="API to speak; default: the account's, or for the rehearsal's the harness's own.",
 )
 @click.option("--timeout", "timeout_s", type=click.IntRange(1), help="Cancel after these seconds.")
 @click.option("--memory", metavar="SIZE", help="Memory limit of the sandbox, such as 4G.")

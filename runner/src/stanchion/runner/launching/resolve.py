@@ -35,7 +35,7 @@ from stanchion.runner.tasks.task import Task
 from stanchion.runner.tasks.users import User, number_of
 
 REHEARSAL = "rehearsal"
-"""The built-in profile and its account, which speaks whichever dialect is asked for."""
+"""The built-in profile and its account, which speaks whichever dialect the harness does."""
 DEFAULT_MEMORY_MB = 2048
 HOME = "/root"
 ANY_PORT_URL = "http://127.0.0.1:1"
@@ -224,8 +224,8 @@ def _dialect(options: Options, profile: ProfileView, adapter: Adapter) -> Dialec
             f"it has {', '.join(sorted(profile.accounts)) or 'none'}",
             remedy=f"add [profiles.{profile.name}.accounts.{options.account}] to stanchion.toml",
         )
-    if options.dialect is not None and profile.name == REHEARSAL:
-        dialect = options.dialect
+    if profile.name == REHEARSAL:
+        dialect = options.dialect or adapter.dialects[0]
     if options.dialect not in {None, dialect}:
         raise refuse(
             "dialect_differs",
@@ -235,12 +235,15 @@ def _dialect(options: Options, profile: ProfileView, adapter: Adapter) -> Dialec
             remedy=f"use --dialect {dialect} or leave it out, or use another account",
         )
     if dialect not in adapter.dialects:
+        known = " or ".join(adapter.dialects)
+        rehearsed = profile.name == REHEARSAL
         raise refuse(
             "dialect_unknown",
-            field="--model",
-            value=f"{options.account}/{options.model}",
-            rule=f"{adapter.name} does not speak {dialect}, the API of this account",
-            remedy=f"use an account of {' or '.join(adapter.dialects)}",
+            field="--dialect" if rehearsed else "--model",
+            value=dialect if rehearsed else f"{options.account}/{options.model}",
+            rule=f"{adapter.name} does not speak {dialect}"
+            + ("" if rehearsed else ", the API of this account"),
+            remedy=f"use --dialect {known}" if rehearsed else f"use an account of {known}",
         )
     return dialect
 
