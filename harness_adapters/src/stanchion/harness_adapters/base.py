@@ -110,6 +110,31 @@ class SessionReader(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuses:
+    """Launches that `check` refuses since the harness cannot say them; `make conformance` reads it.
+
+    Only what follows from dialect, effort and limit, for a model of any name.
+    """
+
+    dialect: Dialect
+    id: str
+    """Of the refusal."""
+    efforts: tuple[str, ...] = ()
+    """These words; () = with any."""
+    above: int = 0
+    """Output limits above this."""
+    why: str
+
+    def covers(self, dialect: Dialect, effort: str, output_limit: int) -> bool:
+        """Whether this launch is one of them."""
+        return (
+            dialect is self.dialect
+            and (not self.efforts or effort in self.efforts)
+            and output_limit > self.above
+        )
+
+
 class Adapter(Protocol):
     """One harness."""
 
@@ -123,6 +148,8 @@ class Adapter(Protocol):
     min_memory_mb: int
     asks_model: bool
     """False = it makes no request, so nothing about a model is written or read back."""
+    refuses: tuple[Refuses, ...]
+    """Declared, so that a refusal in the conformance table is expected or wrong; mostly none."""
 
     def corrections(self, dialect: Dialect, output_limit: int) -> tuple[Correction, ...]:
         """Changes to requests that the harness cannot make itself."""

@@ -7,7 +7,7 @@ is nobody to pass it to.
 
 from collections.abc import Mapping, Sequence
 
-from stanchion.harness_adapters.base import Plan, Saved, SessionReader, Settings, Written
+from stanchion.harness_adapters.base import Plan, Refuses, Saved, SessionReader, Settings, Written
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.evidence import SessionEnd, SessionState
 from stanchion.protocol.launch import Correction, SideRequest
@@ -42,6 +42,7 @@ class _WithoutModel:
     header_wait_s = 300
     min_memory_mb = 64
     asks_model = False
+    refuses: tuple[Refuses, ...] = ()
 
     def corrections(self, dialect: Dialect, output_limit: int) -> tuple[Correction, ...]:  # noqa: ARG002 - no requests
         """None."""

@@ -6,7 +6,7 @@ would misread. It must never start anything and never read a file: values in, va
 
 from collections.abc import Mapping
 
-from stanchion.harness_adapters.base import Plan, SessionReader, Settings, Written
+from stanchion.harness_adapters.base import Plan, Refuses, SessionReader, Settings, Written
 from stanchion.harness_adapters.claude_code import check, config
 from stanchion.harness_adapters.claude_code.session import ClaudeCodeSession
 from stanchion.protocol.dialects import Dialect
@@ -35,6 +35,7 @@ class ClaudeCode:
     versions: tuple[str, ...] = (config.VERSION,)
     dialects: tuple[Dialect, ...] = (Dialect.ANTHROPIC_MESSAGES,)
     asks_model = True
+    refuses: tuple[Refuses, ...] = ()
     header_wait_s = config.HEADER_WAIT_S
     min_memory_mb = 1536
     """The program maps 0.4 GB and peaks at 0.3 GB of its own on a trivial turn."""

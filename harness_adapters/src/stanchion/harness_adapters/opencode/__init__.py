@@ -6,7 +6,14 @@ would misread. It must never start anything and never read a file: values in, va
 
 from collections.abc import Mapping
 
-from stanchion.harness_adapters.base import Plan, SessionReader, Settings, SqliteStore, Written
+from stanchion.harness_adapters.base import (
+    Plan,
+    Refuses,
+    SessionReader,
+    Settings,
+    SqliteStore,
+    Written,
+)
 from stanchion.harness_adapters.opencode import check, config
 from stanchion.harness_adapters.opencode.packages import PACKAGES
 from stanchion.harness_adapters.opencode.session import OpenCodeSession
@@ -26,6 +33,15 @@ class OpenCode:
     versions: tuple[str, ...] = (config.VERSION,)
     dialects: tuple[Dialect, ...] = tuple(PACKAGES)
     asks_model = True
+    refuses: tuple[Refuses, ...] = (
+        Refuses(
+            dialect=Dialect.GEMINI,
+            id="effort_unwritable",
+            efforts=("xhigh",),
+            why=f"its package {PACKAGES[Dialect.GEMINI].npm} does not know the word and ends "
+            "before it asks",
+        ),
+    )
     header_wait_s = config.HEADER_WAIT_S
     min_memory_mb = 1536
     """The program alone peaks at 0.8 GB; under 0.7 GB it is killed before its first request."""
