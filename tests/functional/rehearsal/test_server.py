@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from functional.rehearsal.player import CHAT, Rehearsal, joined, read_events, request
+from functional.rehearsal.player import (
+    CHAT,
+    GEMINI,
+    MESSAGES,
+    RESPONSES,
+    Rehearsal,
+    joined,
+    read_events,
+    request,
+)
 
 SCRIPT = """
 version = 1
@@ -65,6 +74,21 @@ def test_usage_that_the_script_withholds_is_absent(tmp_path: Path) -> None:
         assert b"usage" not in stream
         assert b"usage" not in whole
         assert joined(stream)["text"] == "Second."
+
+
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, RESPONSES, f"{GEMINI}:generateContent"])
+def test_a_turn_can_name_another_model_than_the_one_asked_for(tmp_path: Path, path: str) -> None:
+    script = 'version = 1\n[[turn]]\ntext = "Done."\nmodel = "another"\n'
+    offered = {"name": "bash", "function": {"name": "bash"}, "type": "function"}
+    asked = {
+        "model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Go."}],
+        "input": "Go.", "contents": [{"role": "user", "parts": [{"text": "Go."}]}],
+        "tools": [{**offered, "functionDeclarations": [{"name": "bash"}]}],
+    }  # fmt: skip
+    with Rehearsal(tmp_path, script) as rehearsal:
+        answer = json.loads(rehearsal.send(json.dumps(asked).encode(), path=path).body)
+        assert answer.get("model", answer.get("modelVersion")) == "another", answer
+        assert rehearsal.witnessed()[0]["model"] == "m"
 
 
 def test_without_stream_the_answer_is_one_object_of_known_length(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """None: the dialect's own word for "called tools" or "stopped"."""
     usage: Usage | bool | None = None
     """None: counts computed from the lengths; false: no usage in the answer."""
+    model: Annotated[str, msgspec.Meta(min_length=1)] | None = None
+    """The id that the answer names; None: the one that was asked for."""
     gap_ms: GapMs | None = None
     hold_s: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 0.0
     """Wait before the first byte of the answer, headers included."""
@@ -88,6 +90,7 @@ _REMEDIES: Mapping[str, str] = {
     "gap_ms": "write whole milliseconds from 0 to 60000, such as gap_ms = 5",
     "hold_s": "write seconds from 0 to 86400, such as hold_s = 2.5",
     "pause": 'write pause = "forever" or leave it out',
+    "model": 'write the id that the answer names, such as model = "another-one"',
     "usage": "write usage = {prompt_tokens = 900, completion_tokens = 60}, usage = false for none, "
     "or leave it out for computed counts",
     "turn": "write at least one [[turn]] table",

@@ -10,6 +10,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from aiohttp import web
 
@@ -127,7 +128,7 @@ class RehearsalServer:
             return dialect.refuse(choice, identity), 0.0
         scene = Scene(
             dialect=dialect,
-            asked=asked,
+            asked=asked if choice.model is None else replace(asked, model=choice.model),
             identity=identity,
             key=_sayable(dialect.presented_key(request.headers)),
         )

@@ -65,6 +65,8 @@ class Answer:
     gap_ms: int
     hold_s: float
     paused: bool
+    model: str | None = None
+    """The id that it names; None: the one that was asked for."""
     fault: Fault | None = None
     """What the script wants to go wrong, which may be over by this request."""
     echo: tuple[str, ...] = ()
@@ -116,6 +118,7 @@ def _answer(
         gap_ms=gap_ms if turn.gap_ms is None else turn.gap_ms,
         hold_s=turn.hold_s,
         paused=turn.pause is not None,
+        model=turn.model,
         fault=turn.fault,
     )
 
