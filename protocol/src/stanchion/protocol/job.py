@@ -28,6 +28,8 @@ class CloseJob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     attempts: dict[str, str | None]
     """What whoever ran the job knows: head of the receipts by attempt id; null = it has none."""
+    reports: dict[str, str] = {}
+    """SHA-256 by name of a file beside the list, as `smoke.json`: what was made of the attempts."""
 
 
 class JobHeader(
@@ -79,6 +81,9 @@ class JobClose(_Record, frozen=True, kw_only=True, tag="job.close"):
     """All of the job's runs that this broker has on record, and all that the caller named."""
     not_started: tuple[str, ...]
     """Planned, and never opened."""
+    reports: dict[str, str] = {}
+    """By name of a file beside this one, its SHA-256. Whoever ran the job wrote it: the signature
+    says that it was this one and of these attempts, not that it is right."""
     signature: str
     """Ed25519 over the canonical close with an empty signature, 128 hex digits."""
 

@@ -58,6 +58,35 @@ def test_what_is_missing_or_swapped_is_named(
     assert why in (seen.why or "")
 
 
+REPORT = {"smoke.json": "c" * 64}
+
+
+@pytest.mark.parametrize(
+    ("beside", "verdict", "why"),
+    [
+        (REPORT, "verified", None),
+        ({}, "incomplete", "smoke.json was signed with the list, and is not here"),
+        ({"smoke.json": "d" * 64}, "tampered", "smoke.json is not the one that the list was"),
+    ],
+)
+def test_a_report_is_held_to_the_signed_digest(
+    beside: dict[str, str], verdict: str, why: str | None
+) -> None:
+    seen = judge_job(
+        verify_job(a_file(BOTH, reports=REPORT)),
+        path="job.receipts",
+        trusted_keys=[KEY.public_key],
+        heads={FIRST: HEAD, SECOND: HEAD},
+        reports=beside,
+    )
+
+    assert seen.verdict == verdict
+    assert (why or "") in (seen.why or "")
+    if verdict == "verified":
+        assert "smoke.json is the file that was signed with them" in seen.proven
+        assert any("smoke.json says" in what for what in seen.not_proven)
+
+
 def test_many_missing_ones_are_counted() -> None:
     many = [an_attempt(f"7f3a90c41b22.{number}") for number in range(1, 9)]
 

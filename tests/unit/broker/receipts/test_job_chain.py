@@ -27,7 +27,11 @@ def an_attempt(name: str, **changes: Any) -> JobAttempt:
     return JobAttempt(id=name, **(known | changes))
 
 
-def a_file(*closes: tuple[JobAttempt, ...], signer: TestKey = KEY) -> bytes:
+def a_file(
+    *closes: tuple[JobAttempt, ...],
+    signer: TestKey = KEY,
+    reports: dict[str, str] | None = None,
+) -> bytes:
     lines = [build_job_header(JOB, signer)]
     planned = (FIRST, SECOND)
     lines.append(
@@ -35,7 +39,14 @@ def a_file(*closes: tuple[JobAttempt, ...], signer: TestKey = KEY) -> bytes:
     )
     for attempts in closes:
         lines.append(
-            build_job_close(lines, at_ms=2, attempts=attempts, planned=planned, signer=signer)
+            build_job_close(
+                lines,
+                at_ms=2,
+                attempts=attempts,
+                planned=planned,
+                signer=signer,
+                reports=reports,
+            )
         )
     return b"".join(line + b"\n" for line in lines)
 
@@ -106,6 +117,22 @@ CLOSED = a_file((an_attempt(FIRST), an_attempt(SECOND)))
 )
 def test_what_is_not_as_it_was_signed_is_named(data: bytes, said: str) -> None:
     assert said in why(data)
+
+
+def test_a_close_that_was_signed_before_there_were_reports_verifies() -> None:
+    lines = [json.loads(line) for line in CLOSED.splitlines()]
+    del lines[2]["reports"]
+    lines[2]["signature"] = KEY.sign(encode({**lines[2], "signature": ""}))
+    found = verify_job(b"".join(encode(line) + b"\n" for line in lines))
+
+    assert isinstance(found, VerifiedJob), found
+    assert found.closing is not None
+    assert found.closing.reports == {}
+
+
+def test_a_report_is_a_file_beside_the_list() -> None:
+    for name, digest in (("../smoke.json", "a" * 64), ("smoke.json", "a"), ("", "a" * 64)):
+        assert "a report is" in why(a_file((an_attempt(FIRST),), reports={name: digest}))
 
 
 def test_the_opening_stands_first_and_once() -> None:

@@ -96,6 +96,19 @@ async def test_it_may_be_closed_again_when_more_has_run(ledger: Ledger) -> None:
     assert [one.id for one in again.closing.attempts] == [f"{RUN}.2"]
 
 
+async def test_a_report_is_signed_with_the_list(ledger: Ledger) -> None:
+    await ledger.jobs.open(ORDER)
+    reports = {"smoke.json": "c" * 64}
+    closing = the_job(await ledger.jobs.close(JOB, CloseJob(attempts={}, reports=reports))).closing
+
+    assert closing is not None
+    assert closing.reports == reports
+    many = {f"{number}.json": "c" * 64 for number in range(17)}
+    for bad in ({"a/b": "c" * 64}, {"smoke.json": "C" * 64}, many):
+        with pytest.raises(RefusedError, match="file and its SHA-256"):
+            await ledger.jobs.close(JOB, CloseJob(attempts={}, reports=bad))
+
+
 async def test_a_head_that_the_broker_does_not_have_is_refused(ledger: Ledger) -> None:
     await ledger.jobs.open(ORDER)
     await an_attempt(ledger, 1)

@@ -127,16 +127,24 @@ def _job_reports(
 ) -> "list[Report]":
     """On the lists of attempts, where the paths have some."""
     from stanchion.broker.auditing.job_judging import judge_job
-    from stanchion.broker.auditing.paths import find_job
+    from stanchion.broker.auditing.paths import find_jobs, reports_beside
+    from stanchion.broker.receipts.bundle import Broken
     from stanchion.broker.receipts.job_chain import verify_job
 
-    files = [file for path in paths if (file := find_job(path)) is not None]
-    return [
-        judge_job(
-            verify_job(file.read_bytes()), path=str(file), trusted_keys=trusted_keys, heads=heads
+    def report(file: Path) -> "Report":
+        job = verify_job(file.read_bytes())
+        closing = None if isinstance(job, Broken) else job.closing
+        names = () if closing is None else closing.reports
+        return judge_job(
+            job,
+            path=str(file),
+            trusted_keys=trusted_keys,
+            heads=heads,
+            reports=reports_beside(file, names),
         )
-        for file in {file.resolve(): file for file in files}.values()
-    ]
+
+    files = [file for path in paths for file in find_jobs(path)]
+    return [report(file) for file in {file.resolve(): file for file in files}.values()]
 
 
 def _trusted_keys(key_files: tuple[Path, ...], state_dir: str | None) -> frozenset[str]:

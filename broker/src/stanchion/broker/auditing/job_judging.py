@@ -22,8 +22,13 @@ def judge_job(
     path: str,
     trusted_keys: Collection[str],
     heads: Mapping[str, str],
+    reports: Mapping[str, str] | None = None,
 ) -> Report:
-    """The report on a job; `heads` are of the attempts below its folder that verify, by id."""
+    """The report on a job.
+
+    `heads` are of the attempts below its folder that verify, by id; `reports` are the digests of
+    the files beside it that its list names, as far as they are there.
+    """
     if isinstance(job, Broken):
         return Report(
             path=path,
@@ -39,7 +44,7 @@ def judge_job(
         public_key=job.header.public_key,
         trusted=job.header.public_key in trusted_keys,
     )
-    verdict, why = _verdict(job, signer, heads)
+    verdict, why = _verdict(job, signer, heads, reports or {})
     return Report(
         path=path,
         verdict=verdict,
@@ -55,7 +60,7 @@ def judge_job(
 
 
 def _verdict(
-    job: VerifiedJob, signer: Signer, heads: Mapping[str, str]
+    job: VerifiedJob, signer: Signer, heads: Mapping[str, str], reports: Mapping[str, str]
 ) -> tuple[Verdict, str | None]:
     closing = job.closing
     if closing is None:
@@ -66,7 +71,11 @@ def _verdict(
     ]
     if swapped:
         return Verdict.TAMPERED, f"{_names(swapped)} not the receipts that the list was signed for"
-    missing = _missing(closing, heads)
+    signed = closing.reports
+    other = [name for name, digest in reports.items() if signed.get(name, digest) != digest]
+    if other:
+        return Verdict.TAMPERED, f"{other[0]} is not the one that the list was signed with"
+    missing = _missing(closing, heads) or _missing_report(closing, reports)
     if missing is not None:
         return Verdict.INCOMPLETE, missing
     if not signer.trusted:
@@ -75,6 +84,11 @@ def _verdict(
             f"key {signer.fingerprint} is not trusted here: pass the broker's signing.pub as --key",
         )
     return Verdict.VERIFIED, None
+
+
+def _missing_report(closing: JobClose, reports: Mapping[str, str]) -> str | None:
+    gone = [name for name in closing.reports if name not in reports]
+    return f"{gone[0]} was signed with the list, and is not here" if gone else None
 
 
 def _missing(closing: JobClose, heads: Mapping[str, str]) -> str | None:
@@ -110,6 +124,7 @@ def _proven(job: VerifiedJob, signer: Signer) -> tuple[str, ...]:
     return (
         f"{planned}; {ran} were opened, {len(closing.not_started)} of the planned never were",
         f"these {ran} are all that the holder of key {key} had on record of the job's runs",
+        *(f"{name} is the file that was signed with them" for name in closing.reports),
     )
 
 
@@ -118,4 +133,6 @@ def _not_proven(job: VerifiedJob, signer: Signer) -> Iterable[str]:
         yield "which attempts there were"
     if not signer.trusted:
         yield f"who holds key {signer.fingerprint}"
+    for name in job.closing.reports if job.closing is not None else ():
+        yield f"what {name} says: whoever ran the job wrote it, and the receipts can be read again"
     yield "that other jobs of the same tasks do not exist"

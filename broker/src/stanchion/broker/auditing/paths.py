@@ -4,7 +4,9 @@ It decides what counts as an attempt: one without its bundle is reported, never 
 must not look below an attempt's own directory, where files of the agent may lie.
 """
 
+import hashlib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,10 +69,21 @@ def find(path: Path) -> list[Found]:
     return found
 
 
-def find_job(path: Path) -> Path | None:
-    """The job's own receipts, where the path is its folder or this file."""
-    file = path if path.name == JOB_NAME else path / JOB_NAME
-    return file if file.is_file() else None
+def find_jobs(path: Path) -> list[Path]:
+    """The own receipts of jobs: this file, or those of a folder and of the folders in it."""
+    if path.name == JOB_NAME:
+        return [path]
+    return sorted(file for file in (path / JOB_NAME, *path.glob(f"*/{JOB_NAME}")) if file.is_file())
+
+
+def reports_beside(file: Path, names: Iterable[str]) -> dict[str, str]:
+    """The digests of these files beside a job's receipts, as far as they are there."""
+    places = {name: file.parent / name for name in names}
+    return {
+        name: hashlib.sha256(place.read_bytes()).hexdigest()
+        for name, place in places.items()
+        if place.is_file()
+    }
 
 
 def contradiction(bundle: Verified, result: Result | None) -> str | None:

@@ -4,8 +4,10 @@ A header, one opening, then any number of closes, of which the last one holds. N
 may relax a check; whose signature it is, is decided elsewhere.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -24,6 +26,10 @@ from stanchion.protocol.job import (
     JobOpen,
     JobRecord,
 )
+
+REPORT_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
+"""A file beside the job's own receipts, never a path."""
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 _header_decoder = msgspec.json.Decoder(JobHeader)
 _record_decoder: msgspec.json.Decoder[JobRecord] = msgspec.json.Decoder(JobRecord)
@@ -82,6 +88,7 @@ def build_job_close(
     attempts: tuple[JobAttempt, ...],
     planned: tuple[str, ...],
     signer: Signer,
+    reports: Mapping[str, str] | None = None,
 ) -> bytes:
     """The next line: what there was, signed."""
     there = {attempt.id for attempt in attempts}
@@ -91,6 +98,7 @@ def build_job_close(
         at_ms=at_ms,
         attempts=attempts,
         not_started=tuple(name for name in planned if name not in there),
+        reports=dict(reports or {}),
         signature="",
     )
     return encode(msgspec.structs.replace(draft, signature=signer.sign(encode(draft))))
@@ -124,7 +132,7 @@ def verify_job(data: bytes) -> VerifiedJob | Broken:
 
 
 def _header(line: bytes) -> JobHeader:
-    header = exact(line, _header_decoder, "header")[0]
+    header, raw = exact(line, _header_decoder, "header")
     if header.format != JOB_FORMAT or header.version != JOB_VERSION:
         raise FaultError(
             f"format {header.format!r} version {header.version} is not "
@@ -134,13 +142,13 @@ def _header(line: bytes) -> JobHeader:
         run_id(header.job)
     except ValueError:
         raise FaultError(f"job id {header.job!r} is not 12 lower-case hex digits") from None
-    if not holds(public_key=header.public_key, message=_signed(header), signature=header.signature):
+    if not holds(public_key=header.public_key, message=_signed(raw), signature=header.signature):
         raise FaultError("the header's signature does not hold")
     return header
 
 
 def _record(line: bytes, header: JobHeader, head: str, seq: int) -> JobRecord:
-    record = exact(line, _record_decoder, "record")[0]
+    record, raw = exact(line, _record_decoder, "record")
     if record.seq != seq:
         raise FaultError(f"record {seq} says it is record {record.seq}")
     if record.prev != head:
@@ -149,11 +157,19 @@ def _record(line: bytes, header: JobHeader, head: str, seq: int) -> JobRecord:
         raise FaultError("the opening (job.open) must be the first record, and only that")
     names = record.planned if isinstance(record, JobOpen) else [one.id for one in record.attempts]
     _check_names(names)
-    if isinstance(record, JobClose) and not holds(
-        public_key=header.public_key, message=_signed(record), signature=record.signature
-    ):
-        raise FaultError("the close's signature does not hold")
+    if isinstance(record, JobClose):
+        if not all(map(is_report, record.reports, record.reports.values())):
+            raise FaultError("a report is a file name and a digest")
+        if not holds(
+            public_key=header.public_key, message=_signed(raw), signature=record.signature
+        ):
+            raise FaultError("the close's signature does not hold")
     return record
+
+
+def is_report(name: str, sha256: str) -> bool:
+    """Whether it is the name of a file beside the list, and a digest."""
+    return bool(REPORT_NAME.fullmatch(name) and _SHA256.fullmatch(sha256))
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -166,5 +182,6 @@ def _check_names(names: Sequence[str]) -> None:
         raise FaultError("an attempt is listed twice")
 
 
-def _signed(message: JobHeader | JobClose) -> bytes:
-    return encode(msgspec.structs.replace(message, signature=""))
+def _signed(raw: dict[str, Any]) -> bytes:
+    """The line as it was signed: an older one lacks what was added since."""
+    return encode({**raw, "signature": ""})

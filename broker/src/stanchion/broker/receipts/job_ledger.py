@@ -18,6 +18,7 @@ from stanchion.broker.receipts.job_chain import (
     build_job_close,
     build_job_header,
     build_job_open,
+    is_report,
     verify_job,
 )
 from stanchion.broker.receipts.store import RunStore
@@ -29,6 +30,7 @@ from stanchion.protocol.receipt import RunClose
 from stanchion.protocol.refusal import RefusedError, refuse
 
 MAX_PLANNED = 100_000
+MAX_REPORTS = 16
 
 _close_decoder = msgspec.json.Decoder(RunClose)
 
@@ -72,6 +74,7 @@ class JobLedger:
 
     async def close(self, job: str, order: CloseJob) -> bytes:
         """Sign what there is of every attempt; the file with it. May be said again later."""
+        _check_reports(order)
         async with self._lock:
             lines = self._lines(job)
             if not lines:
@@ -89,6 +92,7 @@ class JobLedger:
                 attempts=self._attempts(planned, order),
                 planned=planned,
                 signer=self._signer,
+                reports=order.reports,
             )
             await self._store.append_receipt(_key(job), len(lines), closing)
             return _file([*lines, closing])
@@ -180,6 +184,12 @@ def _check_named(name: str, runs: set[str]) -> None:
         raise _invalid("attempts", str(error)) from None
     if name.partition(".")[0] not in runs:
         raise _invalid("attempts", "an attempt of a job is one of its planned runs")
+
+
+def _check_reports(order: CloseJob) -> None:
+    good = all(map(is_report, order.reports, order.reports.values()))
+    if not good or len(order.reports) > MAX_REPORTS:
+        raise _invalid("reports", f"at most {MAX_REPORTS}, each the name of a file and its SHA-256")
 
 
 def _invalid(field: str, rule: str) -> RefusedError:
