@@ -51,7 +51,9 @@ KEY = TestKey(1)
 OTHER_KEY = TestKey(2)
 
 
-def frozen_launch(*, side_requests: tuple[SideRequest, ...] = ()) -> FrozenLaunch:
+def frozen_launch(
+    *, side_requests: tuple[SideRequest, ...] = (), effort: Effort | None = None
+) -> FrozenLaunch:
     spec = LaunchSpec(
         protocol=1,
         profile="evals",
@@ -61,7 +63,7 @@ def frozen_launch(*, side_requests: tuple[SideRequest, ...] = ()) -> FrozenLaunc
         model=ModelRef(account="vllm", id="Qwen/Qwen3"),
         dialect=Dialect.OPENAI_CHAT,
         limits=Limits(output_tokens=Limit(value=128_000, source=LimitSource.DEFAULT)),
-        effort=Effort(word="max"),
+        effort=effort or Effort(word="max"),
         deadlines=Deadlines(agent_s=600, verifier_s=60),
         side_requests=side_requests,
     )

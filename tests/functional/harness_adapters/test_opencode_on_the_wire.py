@@ -55,15 +55,17 @@ text = "The file is written."
 @pytest.mark.harness
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
-    ("dialect", "limit", "effort", "context"),
+    ("dialect", "limit", "effort", "context", "budget"),
     [
-        (Dialect.OPENAI_CHAT, 200_000, "max", 400_000),
-        (Dialect.OPENAI_CHAT, 8_000, None, None),
-        (Dialect.OPENAI_RESPONSES, 200_000, "max", 400_000),
-        (Dialect.OPENAI_RESPONSES, 8_000, None, None),
-        (Dialect.ANTHROPIC_MESSAGES, 200_000, "max", 400_000),
-        (Dialect.GEMINI, 200_000, "high", 400_000),
-        (Dialect.GEMINI, 8_000, None, None),
+        (Dialect.OPENAI_CHAT, 200_000, "max", 400_000, None),
+        (Dialect.OPENAI_CHAT, 8_000, None, None, None),
+        (Dialect.OPENAI_RESPONSES, 200_000, "max", 400_000, None),
+        (Dialect.OPENAI_RESPONSES, 8_000, None, None, None),
+        (Dialect.ANTHROPIC_MESSAGES, 200_000, "max", 400_000, None),
+        (Dialect.ANTHROPIC_MESSAGES, 64_000, "high", None, 20_000),
+        (Dialect.ANTHROPIC_MESSAGES, 8_000, None, None, 1_024),
+        (Dialect.GEMINI, 200_000, "high", 400_000, None),
+        (Dialect.GEMINI, 8_000, None, None, 4_096),
     ],
 )
 def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_asked(
@@ -73,6 +75,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     limit: int,
     effort: str | None,
     context: int | None,
+    budget: int | None,
 ) -> None:
     workdir = tmp_path / "work"
     workdir.mkdir()
@@ -97,6 +100,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
                 workdir=str(workdir),
                 package_dir=str(opencode_package),
                 env={"PATH": os.environ["PATH"]},
+                thinking_budget=budget,
             )
         )
         ran = native.run(plan, workdir, timeout_s=200)
@@ -113,7 +117,9 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
         }
         assert request["reasoning_effort"] == effort
         thinks = dialect is Dialect.ANTHROPIC_MESSAGES and effort is not None
-        assert request["thinking_type"] == ("adaptive" if thinks else None)
+        kind = "enabled" if budget is not None and dialect is not Dialect.GEMINI else None
+        assert request["thinking_type"] == (kind or ("adaptive" if thinks else None))
+        assert request["thinking_budget_tokens"] == budget
         assert request["tools"], "a request without tools would be a title or a summary"
     assert_the_gate_lets_through(tapped.requests(), dialect)
     assert (workdir / "one.txt").read_text() == "one"

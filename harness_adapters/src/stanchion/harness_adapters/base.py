@@ -33,6 +33,8 @@ class Settings:
     """Where the harness's package is mounted."""
     env: Mapping[str, str]
     """The task's own environment."""
+    thinking_budget: int | None = None
+    """Part of the output limit; None = nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class Written:
     output_limit: int | None
     context: int | None
     effort: str | None
+    thinking_budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,6 +194,6 @@ class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
 
     exchange: int
     field: str
-    """`output_limit` | `effort` | `model`."""
+    """`output_limit` | `effort` | `thinking_budget` | `model`."""
     declared: str | None
     observed: str | None

@@ -72,6 +72,8 @@ class Effort(_Part, frozen=True, kw_only=True):
     """None = unspecified: what the harness sends is recorded, not judged."""
     raw: bool = False
     """True = passed as --effort-raw: outside the dialect's vocabulary on purpose."""
+    thinking_budget: int | None = None
+    """Tokens to think with, where the dialect has such a number; None = none was asked for."""
 
 
 class TaskRef(_Part, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stanchion.harness_adapters.base import Adapter, Plan, PlannedFile, Settings
+from stanchion.harness_adapters.thinking import check_budget
 from stanchion.protocol.events import ConfigWritten, Event, Warned
 from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.refusal import refuse
@@ -48,6 +49,7 @@ def settings_for(
         workdir=spec.workspace.workdir,
         package_dir=str(paths.package(spec.harness)),
         env=spec.workspace.env,
+        thinking_budget=spec.effort.thinking_budget,
     )
 
 
@@ -59,6 +61,7 @@ def configure(
     publish: Callable[[Event], None],
 ) -> Configured:
     """Write, read back, compare; RefusedError where that did not give what was asked for."""
+    check_budget(adapter.name, settings)
     adapter.check(settings)
     plan = adapter.plan(settings)
     env = {"PATH": PATH, "HOME": settings.home, **plan.env}

@@ -111,6 +111,8 @@ def check_written(settings: Settings, written: Written) -> None:
     }
     if settings.effort is not None:  # unspecified: what the harness sends is recorded, not judged
         asked["effort"] = (settings.effort, written.effort)
+    if settings.thinking_budget is not None:
+        asked["thinking_budget"] = (settings.thinking_budget, written.thinking_budget)
     differing = [name for name, (wanted, found) in asked.items() if wanted != found]
     base_url = written.base_url or ""
     if base_url != settings.base_url and not base_url.startswith(f"{settings.base_url}/"):

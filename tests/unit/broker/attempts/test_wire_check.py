@@ -43,6 +43,16 @@ def test_the_first_difference_is_named(
     assert found.declared in {MODEL, str(LIMIT), "max"}
 
 
+def test_a_thinking_budget_is_part_of_the_terms() -> None:
+    terms = spec(effort=Effort(thinking_budget=4096))
+    assert first_difference(terms, asked(thinking_budget=4096), exchange=1) is None
+    for sent in (2048, None):
+        found = first_difference(terms, asked(thinking_budget=sent), exchange=1)
+        assert found is not None
+        assert (found.field, found.declared) == ("thinking_budget", "4096")
+        assert found.observed == (None if sent is None else str(sent))
+
+
 def test_an_effort_that_was_not_declared_is_not_judged() -> None:
     assert (
         first_difference(spec(effort=Effort()), asked(reasoning_effort="low"), exchange=1) is None

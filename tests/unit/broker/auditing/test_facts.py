@@ -1,3 +1,5 @@
+import msgspec
+
 from fakes.receipts import (
     Writing,
     asked,
@@ -11,10 +13,10 @@ from fakes.receipts import (
     run_open,
     run_started,
 )
-from stanchion.broker.auditing.facts import Along, Facts, Seen, gather
+from stanchion.broker.auditing.facts import Along, Answers, Facts, Seen, gather
 from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.protocol.exchange import Answered, ExchangeResult, Mismatch
-from stanchion.protocol.launch import SideRequest
+from stanchion.protocol.launch import Effort, SideRequest
 from stanchion.protocol.receipt import (
     Denied,
     ExchangeEnd,
@@ -24,6 +26,7 @@ from stanchion.protocol.receipt import (
     RunOpen,
     RunStarted,
 )
+from stanchion.protocol.usage import Usage
 
 TITLE = SideRequest(name="title", body_contains="write a title", max_output_tokens=100)
 
@@ -126,3 +129,46 @@ def test_calls_and_sendings_are_counted_apart() -> None:
     found = facts(writing.close(**ending()))
 
     assert (found.requests, found.calls, found.sendings, found.ambiguous) == (3, 2, 3, 1)
+
+
+def test_what_responses_named_reported_and_called_is_counted() -> None:
+    writing = Writing().add(RunOpen, **run_open()).add(RunStarted, **run_started())
+    answers = [
+        Answered(result=ExchangeResult.COMPLETED, model_served="Qwen/Qwen3", tool_calls=2,
+                 usage=Usage(output_tokens=1)),
+        Answered(result=ExchangeResult.COMPLETED, model_served="other", usage=Usage()),
+        Answered(result=ExchangeResult.COMPLETED),
+        Answered(result=ExchangeResult.TRUNCATED, model_served="never"),
+    ]  # fmt: skip
+    for number, answered in enumerate(answers, 1):
+        writing.add(ExchangeStart, **exchange_start(number))
+        writing.add(ExchangeEnd, **{**exchange_end(number), "answered": answered})
+    found = facts(writing.close(**{**ending(), "flags": ("model_differs",)}))
+
+    assert found.answers == Answers(
+        served=(
+            Seen(value="Qwen/Qwen3", requests=1),
+            Seen(value="other", requests=1),
+            Seen(value=None, requests=1),
+        ),
+        without_usage=2,
+        tool_calls=2,
+    )
+    assert found.close_flags == ("model_differs",)
+    assert found.thinking_budget is None
+
+
+def test_a_thinking_budget_that_was_asked_for_is_followed_to_the_wire() -> None:
+    launch = frozen_launch(effort=Effort(word="max", thinking_budget=4096))
+    writing = Writing().add(RunOpen, **run_open(launch)).add(RunStarted, **run_started())
+    for number, budget in enumerate((4096, None), 1):
+        sent = msgspec.structs.replace(asked(), thinking_budget=budget)
+        writing.add(ExchangeStart, **exchange_start(number, sent=sent))
+    found = facts(writing.bundle())
+
+    assert found.thinking_budget is not None
+    assert found.thinking_budget.requested == 4096
+    assert found.thinking_budget.on_the_wire == (
+        Seen(value=4096, requests=1),
+        Seen(value=None, requests=1),
+    )

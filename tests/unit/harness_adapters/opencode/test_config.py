@@ -47,6 +47,16 @@ def env_with(
     return env if cap is None else {**env, config.CAP_NAME: cap}
 
 
+@pytest.mark.parametrize("dialect", [Dialect.ANTHROPIC_MESSAGES, Dialect.GEMINI])
+def test_a_thinking_budget_is_understood_within_the_declared_limit(dialect: Dialect) -> None:
+    settings = replace(
+        PLAIN, dialect=dialect, effort=None, output_limit=64_000, thinking_budget=20_000
+    )
+    found = understood(settings)
+
+    assert (found.output_limit, found.thinking_budget, found.effort) == (64_000, 20_000, None)
+
+
 @pytest.mark.parametrize("limit", [8_000, 32_000, 64_000, 128_000, 200_000])
 @pytest.mark.parametrize("context", [None, 400_000])
 @pytest.mark.parametrize("effort", [None, "high", "low"])

@@ -93,6 +93,7 @@ def test_answers_of_the_launch_replace_the_tasks() -> None:
         ({"dialect": Dialect.ANTHROPIC_MESSAGES}, "dialect_differs"),
         ({"effort": "loud"}, "effort_unknown"),
         ({"effort": "high", "effort_raw": "loud"}, "effort_twice"),
+        ({"thinking_budget": 2_048}, "thinking_budget_refused"),
         ({"harness_version": "0.0.1"}, "harness_version_unknown"),
         ({"memory_mb": 16}, "memory_too_small"),
     ],
@@ -122,6 +123,21 @@ def test_a_raw_effort_is_not_checked() -> None:
     effort = resolve_effort(replace(OPTIONS, effort_raw="loud"), Dialect.OPENAI_CHAT)
 
     assert (effort.word, effort.raw) == ("loud", True)
+
+
+@pytest.mark.parametrize("word", ["", " loud", "loud\n", "l" * 65, "lo\x00ud"])
+def test_a_raw_effort_is_one_word_that_can_be_seen(word: str) -> None:
+    with pytest.raises(RefusedError, match="exactly as it was given"):
+        resolve_effort(replace(OPTIONS, effort_raw=word), Dialect.OPENAI_CHAT)
+
+
+def test_a_thinking_budget_is_frozen_into_the_spec_or_refused() -> None:
+    profile = msgspec.structs.replace(PROFILE, accounts={"main": Dialect.ANTHROPIC_MESSAGES})
+    options = replace(OPTIONS, thinking_budget=20_000)
+
+    assert resolve(TASK, options, profile, OPENCODE, PINNED).effort.thinking_budget == 20_000
+    with pytest.raises(RefusedError, match="openai_chat has no thinking budget"):
+        resolve(TASK, options, PROFILE, OPENCODE, PINNED)
 
 
 def test_the_rehearsal_speaks_the_dialect_that_is_asked_for() -> None:

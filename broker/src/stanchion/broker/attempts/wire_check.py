@@ -35,8 +35,8 @@ def first_difference(
 ) -> Mismatch | None:
     """The first difference between the request and its terms; None = it is as declared.
 
-    A main request carries exactly the declared limit and effort; a declared side request at most
-    its own limit. A limit that is absent from the wire is a difference too.
+    A main request carries exactly what was declared: limit, effort and thinking budget; a declared
+    side request at most its own limit. A limit that is absent from the wire is a difference too.
     """
     if asked.model != spec.model.id:
         return _mismatch(exchange, "model", spec.model.id, asked.model)
@@ -44,12 +44,20 @@ def first_difference(
         if asked.output_limit is None or asked.output_limit > side.max_output_tokens:
             return _mismatch(exchange, "output_limit", side.max_output_tokens, asked.output_limit)
         return None
-    declared = spec.limits.output_tokens
-    if declared is not None and asked.output_limit != declared.value:
-        return _mismatch(exchange, "output_limit", declared.value, asked.output_limit)
-    if spec.effort.word is not None and asked.effort != spec.effort.word:
-        return _mismatch(exchange, "effort", spec.effort.word, asked.effort)
-    return None
+    limit = spec.limits.output_tokens
+    declared: tuple[tuple[str, int | str | None, int | str | None], ...] = (
+        ("output_limit", None if limit is None else limit.value, asked.output_limit),
+        ("effort", spec.effort.word, asked.effort),
+        ("thinking_budget", spec.effort.thinking_budget, asked.thinking_budget),
+    )
+    return next(
+        (
+            _mismatch(exchange, field, wanted, seen)
+            for field, wanted, seen in declared
+            if wanted is not None and seen != wanted
+        ),
+        None,
+    )
 
 
 def _mismatch(exchange: int, field: str, declared: object, observed: int | str | None) -> Mismatch:

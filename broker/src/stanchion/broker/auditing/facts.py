@@ -20,6 +20,7 @@ from stanchion.protocol.receipt import (
     Mismatched,
     RunStarted,
 )
+from stanchion.protocol.usage import Usage
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +57,17 @@ class Lengths(msgspec.Struct, frozen=True, kw_only=True):
     """Responses that were cut at their limit."""
     unknown: int
     """Completed responses that named no reason, and requests without an end on record."""
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """Completed responses to main requests, beside their reasoning and their length."""
+
+    served: tuple[Seen, ...] = ()
+    """Each model that a response named, in order of first sight; null = it named none."""
+    without_usage: int = 0
+    """Responses that reported no figure at all."""
+    tool_calls: int = 0
+    """Whole ones, as far as they were counted."""
 
 
 class Differing(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +125,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     lengths: Lengths | None = None
     differing: tuple[Differing, ...] = ()
     """The mismatches, in order."""
+    thinking_budget: Along | None = None
+    """None = none was asked for."""
+    answers: Answers = Answers()
+    close_flags: tuple[str, ...] = ()
+    """What the close says beside how it ended."""
 
 
 def main_requests(bundle: Verified) -> list[ExchangeStart]:
@@ -140,6 +157,7 @@ def gather(bundle: Verified) -> Facts:
     ends = [record for record in records if isinstance(record, ExchangeEnd)]
     ran = next((record for record in records if isinstance(record, RunStarted)), None)
     limit = spec.limits.output_tokens
+    completed = _completed(main, ends)
     return Facts(
         model=Along(
             requested=spec.model.id,
@@ -182,7 +200,7 @@ def gather(bundle: Verified) -> Facts:
         profile=spec.profile,
         policy=bundle.opening.launch.policy.value,
         account_key=bundle.opening.launch.account.fingerprint,
-        reasoning=_reasoning(_completed(main, ends)),
+        reasoning=_reasoning(completed),
         lengths=_lengths(main, ends),
         differing=tuple(
             Differing(
@@ -193,6 +211,25 @@ def gather(bundle: Verified) -> Facts:
             for record in records
             if isinstance(record, Mismatched)
         ),
+        thinking_budget=_budget(spec.effort.thinking_budget, sent),
+        answers=_answers(completed),
+        close_flags=closing.flags if closing else (),
+    )
+
+
+def _budget(requested: int | None, sent: list[Asked]) -> Along | None:
+    if requested is None:
+        return None
+    seen = _seen(sent, "thinking_budget")
+    return Along(requested=requested, source=None, written=None, on_the_wire=seen)
+
+
+def _answers(completed: list[Answered]) -> Answers:
+    served = Counter(answered.model_served for answered in completed)
+    return Answers(
+        served=tuple(Seen(value=value, requests=count) for value, count in served.items()),
+        without_usage=sum(answered.usage in {None, Usage()} for answered in completed),
+        tool_calls=sum(answered.tool_calls or 0 for answered in completed),
     )
 
 

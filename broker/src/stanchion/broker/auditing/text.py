@@ -81,11 +81,10 @@ def _facts(report: Report, facts: Facts) -> Iterable[Text]:
     ended = "no close" if facts.outcome is None else f"{facts.outcome}, {facts.grade}"
     yield Text(f"  ended         {_plain(ended)}, score {_plain(score)}")
     yield Text(f"  {'':<13} {'requested':<20} {'written':<20} on the wire", style="dim")
-    for name, along in (
-        ("output limit", facts.output_limit),
-        ("effort", facts.effort),
-        ("model", facts.model),
-    ):
+    rows = [("output limit", facts.output_limit), ("effort", facts.effort), ("model", facts.model)]
+    if facts.thinking_budget is not None:
+        rows.insert(2, ("thinking", facts.thinking_budget))
+    for name, along in rows:
         yield Text(f"  {name:<13} {_along(along, facts.requests)}")
 
 

@@ -78,7 +78,7 @@ def configuration(settings: Settings) -> Json:
     """What goes in OPENCODE_CONFIG_CONTENT, which is merged after every file."""
     name = f"{PROVIDER}/{settings.model}"
     package = PACKAGES[settings.dialect]
-    effort = {} if settings.effort is None else package.effort_options(settings.effort)
+    effort = package.effort_options(settings.effort, settings.thinking_budget)
     wait_ms = HEADER_WAIT_S * 1000
     options = {
         "baseURL": f"{settings.base_url}{package.version}",
@@ -103,7 +103,7 @@ def configuration(settings: Settings) -> Json:
             PROVIDER: {
                 "npm": package.npm,
                 "options": options,
-                "models": {settings.model: {"limit": _limit(settings), "options": effort}},
+                "models": {settings.model: {"limit": _limit(settings, package), "options": effort}},
             },
         },
     }
@@ -152,22 +152,27 @@ def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
         output_limit=_output_limit(env, provider, model, merged, entry, package),
         context=_context(merged, entry),
         effort=_effort(merged, model, entry, package),
+        thinking_budget=_budget(merged, entry, package),
     )
 
 
 _NOTHING = Written(model=None, base_url=None, output_limit=None, context=None, effort=None)
 
 
-def _limit(settings: Settings) -> Json:
-    """An unknown window is 0, which switches compaction off; a known one is written as `input` too,
+def _limit(settings: Settings, package: Package) -> Json:
+    """A budget that the package adds is taken off first: the wire carries the declared limit.
+
+    An unknown window is 0, which switches compaction off; a known one is written as `input` too,
     without which OpenCode would take a whole answer's length off it.
     """
+    on_top = settings.thinking_budget or 0 if package.budget_on_top else 0
+    output = settings.output_limit - on_top
     if settings.context is None:
-        return {"context": 0, "output": settings.output_limit}
+        return {"context": 0, "output": output}
     return {
         "context": settings.context,
         "input": settings.context,
-        "output": settings.output_limit,
+        "output": output,
     }
 
 
@@ -182,12 +187,13 @@ def _output_limit(
     said = env.get(CAP_NAME, "")
     cap = (int(said) if said.isascii() and said.isdigit() else 0) or DEFAULT_CAP
     limit = _count(_table(entry.get("limit")).get("output"))
-    value = (min(limit, cap) if limit else cap) + _budget(merged, entry, package)
+    on_top = _budget(merged, entry, package) or 0 if package.budget_on_top else 0
+    value = (min(limit, cap) if limit else cap) + on_top
     ceiling = package.ceiling(model)
     return value if ceiling is None else min(value, ceiling[1])
 
 
-def _budget(merged: Json, entry: Json, package: Package) -> int:
+def _budget(merged: Json, entry: Json, package: Package) -> int | None:
     options = _table(entry.get("options"))
     for over in _agent_options(merged):
         options = _merge(options, over)

@@ -19,14 +19,16 @@ class Package:
     """One provider package."""
 
     npm: str
-    effort_options: Callable[[str], Json]
-    """A model's options that bring this effort word to the wire."""
+    effort_options: Callable[[str | None, int | None], Json]
+    """A model's options that bring this effort word and this thinking budget to the wire."""
     effort_in: Callable[[Json], str | None]
     """The effort that such options bring to the wire; other spellings are dropped silently."""
     added_effort: Callable[[str], str | None]
     """The effort that OpenCode adds by itself for a model id where nothing is said."""
-    thinking_budget: Callable[[Json], int]
-    """Tokens that options add to the limit on the wire."""
+    thinking_budget: Callable[[Json], int | None]
+    """The thinking budget that such options bring to the wire; None = none."""
+    budget_on_top: bool
+    """Whether the package adds the budget to the limit that it was given."""
     ceiling: Callable[[str], tuple[str, int] | None]
     """The part of a model id by which the package lowers every limit, and to what."""
     efforts: tuple[str, ...] | None
@@ -61,8 +63,8 @@ def _ceiling(model: str) -> tuple[str, int] | None:
     return next(((part, most) for part, most in CEILINGS if part in model), None)
 
 
-def _openai_options(word: str) -> Json:
-    return {"reasoningEffort": word}
+def _openai_options(word: str | None, _budget: int | None) -> Json:
+    return {} if word is None else {"reasoningEffort": word}
 
 
 def _openai_effort(options: Json) -> str | None:
@@ -74,24 +76,36 @@ def _openai_added(model: str) -> str | None:
     return "medium" if named else None
 
 
-def _anthropic_options(word: str) -> Json:
-    return {"effort": word, "thinking": {"type": "adaptive"}}
+def _anthropic_options(word: str | None, budget: int | None) -> Json:
+    effort: Json = {} if word is None else {"effort": word}
+    if budget is not None:
+        return {**effort, "thinking": {"type": "enabled", "budgetTokens": budget}}
+    return {} if word is None else {**effort, "thinking": {"type": "adaptive"}}
 
 
 def _anthropic_effort(options: Json) -> str | None:
     return _text(options.get("effort"))
 
 
-def _anthropic_budget(options: Json) -> int:
+def _anthropic_budget(options: Json) -> int | None:
     thinking = options.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
-        return 0
+        return None
     budget = thinking.get("budgetTokens")
     return budget if isinstance(budget, int) and not isinstance(budget, bool) else 1024
 
 
-def _google_options(word: str) -> Json:
-    return {"thinkingConfig": {"includeThoughts": True, "thinkingLevel": word}}
+def _google_options(word: str | None, budget: int | None) -> Json:
+    level: Json = {} if word is None else {"thinkingLevel": word}
+    tokens: Json = {} if budget is None else {"thinkingBudget": budget}
+    said = level | tokens
+    return {"thinkingConfig": {"includeThoughts": True, **said}} if said else {}
+
+
+def _google_budget(options: Json) -> int | None:
+    thinking = options.get("thinkingConfig")
+    budget = thinking.get("thinkingBudget") if isinstance(thinking, dict) else None
+    return budget if isinstance(budget, int) and not isinstance(budget, bool) else None
 
 
 def _google_effort(options: Json) -> str | None:
@@ -109,7 +123,8 @@ PACKAGES: dict[Dialect, Package] = {
         effort_options=_openai_options,
         effort_in=_openai_effort,
         added_effort=_openai_added,
-        thinking_budget=lambda _options: 0,
+        thinking_budget=lambda _options: None,
+        budget_on_top=False,
         ceiling=lambda _model: None,
         efforts=None,
     ),
@@ -118,7 +133,8 @@ PACKAGES: dict[Dialect, Package] = {
         effort_options=_openai_options,
         effort_in=_openai_effort,
         added_effort=_openai_added,
-        thinking_budget=lambda _options: 0,
+        thinking_budget=lambda _options: None,
+        budget_on_top=False,
         ceiling=lambda _model: None,
         efforts=None,
     ),
@@ -128,6 +144,7 @@ PACKAGES: dict[Dialect, Package] = {
         effort_in=_anthropic_effort,
         added_effort=lambda _model: None,
         thinking_budget=_anthropic_budget,
+        budget_on_top=True,
         ceiling=_ceiling,
         efforts=EFFORT_WORDS[Dialect.ANTHROPIC_MESSAGES],
     ),
@@ -136,7 +153,8 @@ PACKAGES: dict[Dialect, Package] = {
         effort_options=_google_options,
         effort_in=_google_effort,
         added_effort=lambda _model: None,
-        thinking_budget=lambda _options: 0,
+        thinking_budget=_google_budget,
+        budget_on_top=False,
         ceiling=lambda _model: None,
         efforts=("minimal", "low", "medium", "high"),
         version="/v1beta",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["answer_paths", "exit_code", "memory_mb", "run", "split_model"]
 
 TOKENS = Tokens()
+BUDGET = click.IntRange(0)
 COUNT = click.IntRange(1, 10_000)
 
 
@@ -39,6 +40,7 @@ COUNT = click.IntRange(1, 10_000)
 @click.option("--profile", help="Who pays; may be left out where only one has the account.")
 @click.option("--effort", metavar="WORD", help="Reasoning effort, a word the provider's API knows.")
 @click.option("--effort-raw", metavar="WORD", help="The same, unchecked.")
+@click.option("--thinking-budget", type=BUDGET, help="Tokens to think with, of the output limit.")
 @click.option("--output-limit", type=TOKENS, help="Most tokens one response may have.")
 @click.option("--context", type=TOKENS, help="Context window of the model, in tokens.")
 @click.option("-o", "folder", type=click.Path(path_type=Path), help="Result folder; a fresh one.")
@@ -85,6 +87,7 @@ def run(
     profile: str | None,
     effort: str | None,
     effort_raw: str | None,
+    thinking_budget: int | None,
     output_limit: int | None,
     folder: Path | None,
     attempts: int | None,
@@ -132,6 +135,7 @@ def run(
             model=model_id,
             effort=effort,
             effort_raw=effort_raw,
+            thinking_budget=thinking_budget,
             output_limit=output_limit,
             context=context,
             answers=answer_paths(answer),

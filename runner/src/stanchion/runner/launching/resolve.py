@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stanchion.harness_adapters.base import Adapter, Settings
 from stanchion.harness_adapters.limits import resolve_context, resolve_output
+from stanchion.harness_adapters.thinking import check_budget
 from stanchion.protocol.admin import ModelView, ProfileView
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
@@ -37,6 +38,7 @@ from stanchion.runner.tasks.users import User, number_of
 REHEARSAL = "rehearsal"
 """The built-in profile and its account, which speaks whichever dialect the harness does."""
 DEFAULT_MEMORY_MB = 2048
+MAX_EFFORT_WORD = 64
 HOME = "/root"
 ANY_PORT_URL = "http://127.0.0.1:1"
 """Stands for the relay's address, which is chosen inside the sandbox."""
@@ -58,6 +60,7 @@ class Options:
     memory_mb: int | None = None
     sandbox: SandboxKind = SandboxKind.RUNSC
     dialect: Dialect | None = None
+    thinking_budget: int | None = None
     image: str | None = None
     """An unpacked root file system in place of the task's base, as it was named."""
 
@@ -107,21 +110,22 @@ def resolve(
     config = task.config
     env = {**config.env, **config.solution_env}
     uid = _uid(config.agent_user, pinned, options)
-    adapter.check(
-        Settings(
-            model=options.model,
-            base_url=ANY_PORT_URL,
-            dialect=dialect,
-            output_limit=output.value,
-            context=None if context is None else context.value,
-            effort=effort.word,
-            instruction=task.instruction,
-            home=HOME if uid == 0 else f"/home/agent-{uid}",
-            workdir=config.workdir,
-            package_dir=harness_place(adapter.name, version),
-            env=env,
-        )
+    settings = Settings(
+        model=options.model,
+        base_url=ANY_PORT_URL,
+        dialect=dialect,
+        output_limit=output.value,
+        context=None if context is None else context.value,
+        effort=effort.word,
+        instruction=task.instruction,
+        home=HOME if uid == 0 else f"/home/agent-{uid}",
+        workdir=config.workdir,
+        package_dir=harness_place(adapter.name, version),
+        env=env,
+        thinking_budget=effort.thinking_budget,
     )
+    check_budget(adapter.name, settings)
+    adapter.check(settings)
     return LaunchSpec(
         protocol=PROTOCOL_VERSION,
         profile=profile.name,
@@ -259,7 +263,8 @@ def resolve_effort(options: Options, dialect: Dialect) -> Effort:
             remedy="keep one of them",
         )
     if options.effort_raw is not None:
-        return Effort(word=options.effort_raw, raw=True)
+        check_raw_word(options.effort_raw)
+        return Effort(word=options.effort_raw, raw=True, thinking_budget=options.thinking_budget)
     if options.effort is not None and not knows_effort(dialect, options.effort):
         raise refuse(
             "effort_unknown",
@@ -268,7 +273,20 @@ def resolve_effort(options: Options, dialect: Dialect) -> Effort:
             rule=f"{dialect} knows {', '.join(EFFORT_WORDS[dialect])}",
             remedy="use one of these words, or pass yours unchecked with --effort-raw",
         )
-    return Effort(word=options.effort)
+    return Effort(word=options.effort, thinking_budget=options.thinking_budget)
+
+
+def check_raw_word(word: str) -> None:
+    """Raw is unchecked against the vocabulary alone: it must still be one word that can be seen."""
+    if not word or len(word) > MAX_EFFORT_WORD or not word.isprintable() or word != word.strip():
+        raise refuse(
+            "effort_unwritable",
+            field="--effort-raw",
+            value=word,
+            rule=f"a raw effort is 1 to {MAX_EFFORT_WORD} printable characters, without space at "
+            "its ends, for it must be seen on the wire exactly as it was given",
+            remedy="give one such word",
+        )
 
 
 def resolve_memory(launch_mb: int | None, task_mb: int | None, harness_mb: int) -> int:
