@@ -1,40 +1,58 @@
-"""`stanchion smoke` with the real OpenCode: all held with the built-in provider, and by name where
-an account's provider cuts at the limit and never reasons."""
+"""`stanchion smoke` with the real OpenCode: a good account holds in all and its report is signed; a
+harness or a provider that does otherwise fails by name, or is flagged."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from fakes.other_user import end_broker
+from stanchion.harness_adapters.opencode import BINARY
+from stanchion.images import entry, manifest
 from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
+from stanchion.images.harness_store import HarnessPackage, lock
+from stanchion.images.host import architecture
 from stanchion.images.rootfs import BaseImage
 from stanchion.images.runsc import RunscInfo
 
 pytestmark = [
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(420),
 ]
 
-POOR = """
-version = 1
-[[turn]]
-text = "I have not even begun, and my answer is already"
-finish = "length"
-"""
-CONFIG = """
-version = 1
-[profiles.own.accounts.box]
+ANSWER = 'version = 1\n[[turn]]\nreasoning = "A thought."\ntext = "An answer."\n'
+SCRIPTS = {
+    "never-reasons": ANSWER.replace('reasoning = "A thought."\n', ""),
+    "cuts": ANSWER + 'finish = "length"\n',
+    "serves-another": ANSWER + 'model = "another-model"\n',
+    "counts-nothing": ANSWER + "usage = false\n",
+}
+ACCOUNT = """
+[profiles.own.accounts.{name}]
 api = "openai_chat"
 base_url = "http://127.0.0.1:{port}/v1"
 credential = "none"
 allow_plain_http = true
+"""
+# What a new release of a harness may do unasked: its own cap, or no word of the effort.
+ODD_HARNESS = """#!/bin/sh
+case "$OPENCODE_CONFIG_CONTENT" in
+*drops-effort*)
+    OPENCODE_CONFIG_CONTENT=$(
+        printf %s "$OPENCODE_CONFIG_CONTENT" | sed 's/{"reasoningEffort": "max"}/{}/g'
+    )
+    export OPENCODE_CONFIG_CONTENT ;;
+*caps-at-32000*) unset OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX ;;
+esac
+exec "$0.real" "$@"
 """
 OPENCODE = ("smoke", "--harness", "opencode", "--effort", "max")
 
@@ -51,7 +69,7 @@ class Command:
             env={**os.environ, "STANCHION_STATE": str(self.state)},
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=400,
             check=False,
         )
 
@@ -62,44 +80,114 @@ def stanchion(
     runsc: RunscInfo, tmp_path: Path,
 ) -> Iterator[Command]:  # fmt: skip
     state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
+    (state / "cache").mkdir(parents=True)
+    for piece in cache_dir.iterdir():
+        (state / "cache" / piece.name).symlink_to(piece)
     yield Command(tmp_path, state)
     end_broker(state)
 
 
-def test_what_was_asked_for_reached_the_provider(stanchion: Command) -> None:
-    done = stanchion(*OPENCODE, "--model", "rehearsal/scripted-1", "--output-limit", "64000")
+@pytest.fixture
+def odd_harness(stanchion: Command, opencode: HarnessPackage) -> None:
+    """The same release, stored with a start script that changes what it was told."""
+    store = stanchion.state / "cache" / "harness"
+    store.unlink()
+    release = lock()["opencode"][opencode.version][architecture().npm]
+
+    def build(root: Path) -> entry.Built:
+        shutil.copytree(opencode.path, root, dirs_exist_ok=True, copy_function=os.link)
+        (root / "manifest.json").unlink()
+        (root / BINARY).rename(root / f"{BINARY}.real")
+        (root / BINARY).write_text(ODD_HARNESS)
+        (root / BINARY).chmod(0o755)
+        digest = manifest.seal(root, "opencode", opencode.version)
+        return entry.Built(digest=digest, notes={"integrity": release.integrity})
+
+    entry.ensure(store / "opencode" / opencode.version, build)
+
+
+def provider(script: Path, running: ExitStack) -> int:
+    """The port of a rehearsal that plays this."""
+    command = [sys.executable, "-m", "stanchion.rehearsal", "--script", script, "--port", "0"]
+    process = running.enter_context(
+        subprocess.Popen(
+            [*command, "--die-with-stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    running.callback(process.stdin.close)
+    port: int = json.loads(process.stdout.readline())["port"]
+    return port
+
+
+def test_what_was_asked_for_reached_the_provider_and_the_report_is_signed(
+    stanchion: Command, tmp_path: Path
+) -> None:
+    junit = tmp_path / "ci" / "smoke.xml"
+    done = stanchion(
+        *OPENCODE, "--model", "rehearsal/scripted-1", "--output-limit", "64000",
+        "-o", "out", "--junit", junit,
+    )  # fmt: skip
 
     lines = done.stdout.splitlines()
     assert lines[-1] == "smoke: 2 tasks, 4 properties, 4 held", done.stderr
     assert done.returncode == 0
     assert "  hello            passed: asked 64000, wire 64000 x2" in lines
+    assert ET.parse(junit).getroot().attrib | {"name": ""} == {
+        "name": "", "tests": "8", "failures": "0", "errors": "0", "skipped": "0",
+    }  # fmt: skip
+    audit = stanchion("audit", "out")
+    assert audit.returncode == 0, audit.stdout
+    assert "smoke.json is the file that was signed with them" in audit.stdout
+
+    report = tmp_path / "out" / "smoke.json"
+    report.write_text(report.read_text().replace('"held": 4', '"held": 3'))
+    edited = stanchion("audit", "out")
+    assert edited.returncode == 4
+    assert "smoke.json is not the one that the list was signed with" in edited.stdout
 
 
-def test_a_provider_that_cuts_and_never_reasons_fails_by_name(
-    stanchion: Command, tmp_path: Path
+def test_each_odd_harness_and_provider_fails_by_name_or_is_flagged(
+    stanchion: Command, odd_harness: None, tmp_path: Path
 ) -> None:
-    (tmp_path / "poor.toml").write_text(POOR)
-    command = [sys.executable, "-m", "stanchion.rehearsal", "--script", tmp_path / "poor.toml"]
-    with subprocess.Popen(
-        [*command, "--port", "0", "--die-with-stdin"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as provider:
-        assert provider.stdin is not None
-        assert provider.stdout is not None
-        port = json.loads(provider.stdout.readline())["port"]
-        (tmp_path / "stanchion.toml").write_text(CONFIG.format(port=port))
-        done = stanchion(*OPENCODE, "--model", "box/poor-1", "--json")
-        provider.stdin.close()
+    with ExitStack() as running:
+        accounts = []
+        for name, script in SCRIPTS.items():
+            (tmp_path / f"{name}.toml").write_text(script)
+            port = provider(tmp_path / f"{name}.toml", running)
+            accounts.append(ACCOUNT.format(name=name, port=port))
+        (tmp_path / "stanchion.toml").write_text("version = 1\n" + "".join(accounts))
+        models = [f"{name}/m" for name in SCRIPTS]
+        models += ["rehearsal/drops-effort", "rehearsal/caps-at-32000"]
+        (tmp_path / "matrix.toml").write_text(
+            "version = 1\n[[combination]]\n"
+            f'harness = "opencode"\neffort = "max"\nmodel = {json.dumps(models)}\n'
+            'waive = {no_length_stop = "known of one of them"}\n'
+        )
+        done = stanchion("smoke", "--matrix", "matrix.toml", "-o", "out", "--json")
 
-    report = json.loads(done.stdout)
-    assert report["properties"] == {
-        "effort": "passed",
-        "output_limit": "passed",
-        "reasoning": "failed",
-        "no_length_stop": "failed",
+    found = {one["model"].rpartition("/"): one for one in json.loads(done.stdout)}
+    by_name = {(account if model == "m" else model): one for (account, _, model), one in
+               found.items()}  # fmt: skip
+    failed = {
+        name: [key for key, holds in one["properties"].items() if holds == "failed"]
+        for name, one in by_name.items()
+    }
+    flags = {name: {flag["flag"] for flag in one["flags"]} for name, one in by_name.items()}
+    assert failed == {
+        "never-reasons": ["reasoning"],
+        "cuts": ["no_length_stop"],
+        "serves-another": [],
+        "counts-nothing": [],
+        "drops-effort": ["effort"],
+        "caps-at-32000": ["output_limit"],
     }, done.stderr
-    assert report["held"] == 2
+    assert "model_differs" in flags["serves-another"]
+    assert "usage_missing" in flags["counts-nothing"]
+    assert not {"model_differs", "usage_missing"} & flags["never-reasons"]
     assert done.returncode == 1
+    whys = [finding["why"] for task in by_name["caps-at-32000"]["tasks"]
+            for finding in task["findings"]]  # fmt: skip
+    assert "asked 128000, the harness sent 32000" in whys
+    assert stanchion("audit", "out").returncode == 0

@@ -1,55 +1,101 @@
-"""A smoke run end to end with a harness that asks no model: nothing is on the wire, so nothing is
-determined."""
+"""Smoke runs end to end with a harness that asks no model: nothing is on the wire, so nothing is
+tested, and what was found is signed all the same."""
 
+import hashlib
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from stanchion.broker.client import StatePaths
+from stanchion.broker.receipts.job_chain import VerifiedJob, verify_job
 from stanchion.images.bundle import Bundle
+from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.launch import SandboxKind
 from stanchion.protocol.refusal import RefusedError
-from stanchion.runner.launching.resolve import Options
-from stanchion.runner.launching.run_command import Request
 from stanchion.runner.results.job_folder import read_results
 from stanchion.runner.sandbox.process_powers import find_powers
-from stanchion.runner.smoke.properties import Holds
-from stanchion.runner.smoke.smoke_run import TASKS, run_smoke
+from stanchion.runner.screen.job_view import JobView
+from stanchion.runner.smoke.judging import Holds
+from stanchion.runner.smoke.matrix import Combination
+from stanchion.runner.smoke.report import exit_code
+from stanchion.runner.smoke.smoke_run import SmokeRequest, run_smoke
+from stanchion.runner.smoke.two_tasks import TASKS
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(180)
+
+NOOP = Combination(harness="noop", model="rehearsal/scripted-1")
+NOBODY = Combination(harness="noop", model="nobody/m")
 
 
-def request(paths: StatePaths, folder: Path, account: str = "rehearsal") -> Request:
-    options = Options(
-        harness="noop", account=account, model="scripted-1", sandbox=SandboxKind.PROCESS
-    )
-    return Request(task=Path(), options=options, state_dir=str(paths.root), folder=folder)
-
-
-async def test_both_tasks_run_and_their_receipts_are_audited(
-    paths: StatePaths, cache_dir: Path, bundle: Bundle, tmp_path: Path
-) -> None:
+@pytest.fixture
+def state(paths: StatePaths, cache_dir: Path, bundle: Bundle) -> Path:
     powers = find_powers()
     if powers.why_not is not None:
         pytest.skip(f"no attempt can run as a process here: {powers.why_not}")
     paths.root.mkdir()
     paths.cache_dir.symlink_to(cache_dir)
-    said: list[str] = []
-
-    end = await run_smoke(request(paths, tmp_path / "out"), said.append, lambda _: None)
-
-    assert end.report is not None
-    assert [task.task for task in end.report.tasks] == list(TASKS)
-    assert {task.verdict for task in end.report.tasks} == {"verified"}
-    assert set(end.report.properties.values()) == {Holds.UNDETERMINED}
-    assert end.report.held == 0
-    assert len(read_results(tmp_path / "out")) == 2
-    assert f"smoke     {TASKS[1]}" in said
+    return paths.root
 
 
-async def test_an_account_that_nobody_has_is_refused_before_anything_starts(
-    paths: StatePaths, tmp_path: Path
+def request(state: Path, folder: Path, *combinations: Combination) -> SmokeRequest:
+    return SmokeRequest(
+        combinations=combinations,
+        sandbox=SandboxKind.PROCESS,
+        state_dir=str(state),
+        folder=folder,
+    )
+
+
+def view(said: io.StringIO) -> JobView:
+    return JobView(Console(file=said), planned=2, lines=True, on_screen=False)
+
+
+def signed(folder: Path) -> dict[str, str]:
+    found = verify_job((folder / "job.receipts").read_bytes())
+    assert isinstance(found, VerifiedJob)
+    assert found.closing is not None
+    return found.closing.reports
+
+
+async def test_both_tasks_run_and_the_report_is_signed_with_their_list(
+    state: Path, tmp_path: Path
+) -> None:
+    said, folder = io.StringIO(), tmp_path / "out"
+
+    end = await run_smoke(request(state, folder, NOOP), view(said))
+
+    (found,) = end.reports
+    assert [task.task for task in found.tasks] == [task.name for task in TASKS]
+    assert {task.verdict for task in found.tasks} == {"verified"}
+    assert set(found.properties.values()) == {Holds.UNEXERCISED}
+    assert found.problems == tuple(
+        f"{task.name}: it ended completed, and no response was completed" for task in TASKS
+    )
+    assert exit_code(found) is ExitCode.FAILED, "a run that tested nothing has not passed"
+    assert len(read_results(folder)) == 2
+    assert signed(folder) == {
+        "smoke.json": hashlib.sha256((folder / "smoke.json").read_bytes()).hexdigest()
+    }
+    assert "smoke     noop rehearsal/scripted-1" in said.getvalue()
+
+
+async def test_of_several_one_that_is_refused_is_a_row_and_the_others_run(
+    state: Path, tmp_path: Path
+) -> None:
+    end = await run_smoke(request(state, tmp_path, NOBODY, NOOP), view(io.StringIO()))
+
+    refused, ran = end.reports
+    assert (refused.tasks, len(ran.tasks)) == ((), 2)
+    assert "nobody" in refused.problems[0]
+    assert signed(tmp_path / "02-noop-rehearsal-scripted-1")
+    assert (tmp_path / "matrix.json").exists()
+
+
+async def test_a_single_one_that_is_refused_leaves_nothing_behind(
+    state: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(RefusedError, match="account"):
-        await run_smoke(request(paths, tmp_path / "out", "nobody"), print, lambda _: None)
+        await run_smoke(request(state, tmp_path / "out", NOBODY), view(io.StringIO()))
     assert not (tmp_path / "out").exists()

@@ -2,21 +2,52 @@
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from stanchion.protocol.dialects import Dialect
+from stanchion.runner.cli.run_options import Tokens
+
+if TYPE_CHECKING:
+    from stanchion.runner.smoke.matrix import Combination
+    from stanchion.runner.smoke.smoke_run import SmokeEnd, SmokeRequest
+
+TOKENS = Tokens()
+
 
 @click.command
-@click.option("--harness", required=True, metavar="NAME[@VERSION]", help="Which agent program.")
-@click.option("--model", required=True, metavar="ACCOUNT/MODEL", help="Whose model; which one.")
+@click.option("--harness", multiple=True, metavar="NAME[@VERSION]", help="Which agent program.")
+@click.option("--model", multiple=True, metavar="ACCOUNT/MODEL", help="Whose model; which one.")
 @click.option("--profile", help="Who pays; may be left out where only one has the account.")
-@click.option("--effort", metavar="WORD", help="Reasoning effort, a word the provider's API knows.")
-@click.option("--effort-raw", metavar="WORD", help="The same, unchecked.")
+@click.option("--effort", multiple=True, metavar="WORD", help="A word the provider's API knows.")
+@click.option("--effort-raw", multiple=True, metavar="WORD", help="The same, unchecked.")
 @click.option(
-    "--output-limit",
-    type=click.IntRange(1, 100_000_000),
-    help="Most tokens one response may have.",
+    "--thinking-budget",
+    type=click.IntRange(0),
+    help="Tokens to think with, where the API has such a number.",
 )
+@click.option(
+    "--output-limit", multiple=True, type=TOKENS, help="Most tokens one response may have."
+)
+@click.option("--context", type=TOKENS, help="Context window of the model, in tokens.")
+@click.option(
+    "--dialect",
+    type=click.Choice([dialect.value for dialect in Dialect]),
+    help="API to speak, where the account is the rehearsal's.",
+)
+@click.option(
+    "--matrix",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Combinations of these from a TOML file, in place of options.",
+)
+@click.option(
+    "--waive",
+    multiple=True,
+    metavar="PROPERTY=REASON",
+    help="Let this property fail: effort, output_limit, reasoning or no_length_stop.",
+)
+@click.option("--junit", type=click.Path(path_type=Path), help="Also write the report for CI here.")
 @click.option("-o", "folder", type=click.Path(path_type=Path), help="Result folder; a fresh one.")
 @click.option(
     "--sandbox",
@@ -30,61 +61,102 @@ import click
 @click.option("--state-dir", metavar="DIR", help="Where broker and cached pieces live.")
 @click.pass_context
 def smoke(
-    context: click.Context,
+    click_context: click.Context,
+    /,
     *,
-    harness: str,
-    model: str,
-    profile: str | None,
-    effort: str | None,
-    effort_raw: str | None,
-    output_limit: int | None,
+    waive: tuple[str, ...],
+    matrix: Path | None,
+    junit: Path | None,
     folder: Path | None,
     sandbox: str,
     as_json: bool,
     config: str | None,
     state_dir: str | None,
+    **choices: object,
 ) -> None:
     """Run two short tasks and read back from the receipts what reached the provider.
 
-    Four properties: the effort and the output limit on every request, reasoning in the responses,
-    no response cut at its limit. Each is passed, failed or undetermined; exits 0 if all passed.
-    """
-    from rich.console import Console
+    Four properties: effort and output limit on every request, reasoning in the responses, no
+    response cut at its limit. Each is passed, failed, undetermined or unexercised, and only one
+    that failed blocks. Another model id in the responses and missing usage are flags. Options that
+    are given more than once multiply: each combination is run, and all are one table.
 
-    from stanchion.protocol.codec import encode
+    Exits 0 if nothing failed, or all that did was waived; 1 if something failed or nothing was
+    tested; 3 or 4 if the receipts do not hold.
+    """
     from stanchion.protocol.launch import SandboxKind
     from stanchion.runner.cli.failures import translated
-    from stanchion.runner.cli.run import split_model
-    from stanchion.runner.launching.resolve import Options
-    from stanchion.runner.launching.run_command import Request
-    from stanchion.runner.screen.live_view import LiveView
-    from stanchion.runner.smoke.report import exit_code, report_lines
-    from stanchion.runner.smoke.smoke_run import run_smoke
+    from stanchion.runner.smoke.smoke_run import SmokeRequest
 
-    name, _, version = harness.partition("@")
-    account, model_id = split_model(model)
-    options = Options(
-        harness=name,
-        harness_version=version or None,
-        account=account,
-        model=model_id,
-        effort=effort,
-        effort_raw=effort_raw,
-        output_limit=output_limit,
-        sandbox=SandboxKind(sandbox),
-    )
-    request = Request(
-        task=Path(), options=options, profile=profile, config=config, state_dir=state_dir,
-        folder=folder,
-    )  # fmt: skip
-    view = LiveView(Console(stderr=True), lines=False, spinner=not as_json)
-    with translated(as_json=as_json), view:
-        end = asyncio.run(run_smoke(request, view.say, view.show))
-    if end.report is None:
-        context.exit(end.interrupted or 1)
+    with translated(as_json=as_json):
+        request = SmokeRequest(
+            combinations=_combinations(matrix, waive, choices),
+            sandbox=SandboxKind(sandbox),
+            config=config,
+            state_dir=state_dir,
+            folder=folder,
+        )
+        end = _run(request, as_json=as_json)
+        if junit is not None and end.reports:
+            _write_junit(junit, end)
+    click_context.exit(_print(end, as_json=as_json))
+
+
+def _combinations(
+    matrix: Path | None, waive: tuple[str, ...], choices: dict[str, object]
+) -> "list[Combination]":
+    from stanchion.runner.smoke.matrix import checked, multiplied, read_matrix
+    from stanchion.runner.smoke.waiving import parse_waivers
+
+    given = {name: value for name, value in choices.items() if value not in {None, ()}}
+    waived = parse_waivers(waive)
+    if matrix is not None:
+        if given or waived:
+            name = next(iter((*given, "waive"))).replace("_", "-")
+            raise click.UsageError(f"--matrix says it all: leave out --{name}, or the file")
+        return read_matrix(matrix.read_text(encoding="utf-8"), file=str(matrix))
+    for name in ("harness", "model"):
+        if name not in given:
+            raise click.MissingParameter(param_hint=f"'--{name}'", param_type="option")
+    if "dialect" in given:
+        given["dialect"] = Dialect(str(given["dialect"]))
+    several = {
+        name: value if isinstance(value, tuple) else (value,) for name, value in given.items()
+    }
+    return checked(multiplied(**several, waived=(waived,)), source="options")
+
+
+def _run(request: "SmokeRequest", *, as_json: bool) -> "SmokeEnd":
+    from rich.console import Console
+
+    from stanchion.runner.screen.job_view import JobView
+    from stanchion.runner.smoke.smoke_run import run_smoke
+    from stanchion.runner.smoke.two_tasks import TASKS
+
+    planned = len(request.combinations) * len(TASKS)
+    view = JobView(Console(stderr=True), planned=planned, lines=True, on_screen=not as_json)
+    with view:
+        return asyncio.run(run_smoke(request, view))
+
+
+def _write_junit(file: Path, end: "SmokeEnd") -> None:
+    from stanchion.runner.results.job_folder import write_whole
+    from stanchion.runner.smoke.junit import junit
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, junit(end.reports))
+
+
+def _print(end: "SmokeEnd", *, as_json: bool) -> int:
+    """The exit code, too."""
+    from stanchion.protocol.codec import encode
+    from stanchion.runner.smoke.report import worst
+    from stanchion.runner.smoke.table import report_lines
+
+    if end.interrupted is not None or not end.reports:
+        return end.interrupted or 1
     if as_json:
-        click.echo(encode(end.report))
+        click.echo(encode(end.reports[0] if len(end.reports) == 1 else end.reports))
     else:
-        for line in report_lines(end.report):
-            click.echo(line)
-    context.exit(exit_code(end.report))
+        click.echo("\n".join(report_lines(end.reports)))
+    return worst(end.reports)

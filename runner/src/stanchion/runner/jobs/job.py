@@ -45,7 +45,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int = JOB_VERSION
     kind: str
-    """`run` | `demo`; only a demo's folder is ever replaced."""
+    """`run` | `smoke` | `demo`; only a demo's folder is ever replaced."""
     id: str
     """12 lower-case hex digits."""
     sha256: str

@@ -1,10 +1,13 @@
 """`job.receipts`: the broker's signed list of a job's attempts, fetched into the result folder."""
 
-from collections.abc import Collection
+import hashlib
+from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from stanchion.broker.client import BrokerClient, StatePaths
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.job import CloseJob, OpenJob
+from stanchion.protocol.result import AttemptResult
 from stanchion.runner.jobs.job import Job
 from stanchion.runner.jobs.on_disk import Found
 from stanchion.runner.results.job_folder import JobFolder, write_whole
@@ -30,11 +33,21 @@ async def close_receipts(
     job: Job, folder: JobFolder, paths: StatePaths, found: Collection[Found]
 ) -> None:
     """Have what there was signed."""
-    heads = {
-        f"{one.result.run}.{one.result.attempt}": one.result.receipts.head
-        for one in found
-        if one.result is not None
-    }
+    results = [one.result for one in found if one.result is not None]
+    await sign_reports(job, folder.path, paths, results, names=())
+
+
+async def sign_reports(
+    job: Job,
+    folder: Path,
+    paths: StatePaths,
+    results: Iterable[AttemptResult],
+    *,
+    names: Iterable[str],
+) -> None:
+    """The same, with the digests of these files of the folder."""
+    heads = {f"{one.run}.{one.attempt}": one.receipts.head for one in results}
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     async with BrokerClient(paths.admin_socket) as broker:
-        signed = await broker.close_job(job.id, CloseJob(attempts=heads))
-    write_whole(folder.path / RECEIPTS, signed)
+        signed = await broker.close_job(job.id, CloseJob(attempts=heads, reports=digests))
+    write_whole(folder / RECEIPTS, signed)

@@ -50,6 +50,8 @@ class JobRequest:
     concurrency: int | None = None
     retries: int | None = None
     resume: Path | None = None
+    kind: str = "run"
+    """What the result folder is of, as its `job.json` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ async def prepare_job(request: JobRequest, say: Say) -> PreparedJob:
     )
     if frozen is not None:
         check_unchanged(frozen, terms_of(planned, attempts))
-    job = frozen or _new_job(planned, attempts, asked)
+    job = frozen or _new_job(planned, attempts, asked, kind=request.kind)
     return PreparedJob(
         request, job, request.resume or _folder(request, job), prepared, _wanted(job, asked)
     )
@@ -143,10 +145,10 @@ def _nothing_asked() -> RefusedError:
     )
 
 
-def _new_job(planned: tuple[PlannedTask, ...], attempts: int, asked: Asked) -> Job:
+def _new_job(planned: tuple[PlannedTask, ...], attempts: int, asked: Asked, *, kind: str) -> Job:
     config = asked.config and str(Path(asked.config).absolute())
     return Job(
-        kind="run",
+        kind=kind,
         id=secrets.token_hex(6),
         sha256=job_digest(planned, attempts),
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
