@@ -120,7 +120,7 @@ TURN = "version = 1\n[[turn]]\n"
             "version = 1\n[[turn]]\ntext = 'a'\n[[turn]]\ntol = 1",
             (
                 "x: turn[1].tol is not a field of a script; the fields here are "
-                "reasoning, text, tool, finish, usage, gap_ms, hold_s, pause, fault"
+                "reasoning, text, tool, finish, usage, model, gap_ms, hold_s, pause, fault"
             ),
         ),
         (
