@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from bench.test_budgets import keep
+from bench.budgets import keep
 from fakes.runsc_box import lay_out_box
 from stanchion.images.bundle import Bundle
 from stanchion.images.rootfs import BaseImage

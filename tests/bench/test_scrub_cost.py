@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.test_budgets import ROUNDS, keep, quiet
+from bench.budgets import ROUNDS, keep, quiet
 from stanchion.broker.plane.scrub import Scrubber
 from stanchion.broker.plane.spellings import Spellings
 

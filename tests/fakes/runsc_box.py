@@ -92,6 +92,7 @@ def lay_out_box(
         part.mkdir(mode=0o700)
     # Only mount points that the base has: runsc would make others in the shared image on the host.
     for name, content in {program.name: program.read_bytes(), **files}.items():
+        (parts["run"] / name).parent.mkdir(parents=True, exist_ok=True)
         (parts["run"] / name).write_bytes(content)
     (parts["box"] / "config.json").write_text(_config(program, bundle, rootfs, parts))
     return [

@@ -224,8 +224,8 @@ class Watch:
 
     def _sample_once(self) -> None:
         samples = sample_tree(self._agent.pid)
-        for sign in self._tree.observe(samples, self._clock.mono_ms()):
-            self.observe(sign)
+        for sign in (*self._tree.observe(samples, self._clock.mono_ms()), Tick()):
+            self.observe(sign)  # the tick at the end: ages are those of now
         dog = self._dog
         gauges = Vitals(
             processes=len(samples),
