@@ -12,7 +12,11 @@ import pytest
 from stanchion.runner.cli.root import root
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = [DOCS / "tutorial" / "first-hour.md", DOCS / "how-to" / "poll-vitals.md"]
+PAGES = [
+    DOCS / "tutorial" / "first-hour.md",
+    DOCS / "how-to" / "poll-vitals.md",
+    DOCS / "how-to" / "run-a-program-of-your-own.md",
+]
 _BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CONTINUED = re.compile(r"\\\n\s*")
 

@@ -5,7 +5,9 @@ import pytest
 
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import Adapter
+from stanchion.harness_adapters.command.definition import read
 from stanchion.protocol.refusal import RefusedError
+from unit.harness_adapters.command.own_programs import PLAIN
 
 
 def test_each_name_gives_the_adapter_of_that_name() -> None:
@@ -38,3 +40,12 @@ def test_an_adapter_is_imported_when_it_is_asked_for_and_no_other() -> None:
         "assert not found & set(registry.NAMES), found\n"
     )
     subprocess.run([sys.executable, "-c", program], timeout=50, check=True)
+
+
+def test_a_program_of_the_users_needs_its_description_and_no_other_harness_takes_one() -> None:
+    command = read(PLAIN, "agent.toml").command
+    assert registry.adapter("command", command).versions == ("tiny-1",)
+    for name, described in (("command", None), ("opencode", command)):
+        with pytest.raises(RefusedError) as refused:
+            registry.adapter(name, described)
+        assert refused.value.refusal.id == "command_missing"

@@ -266,6 +266,25 @@ def test_a_launch_without_a_model_misses_no_response() -> None:
     assert classify(expected).reason is EndReason.NO_RESPONSE
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, EndReason.COMPLETED),
+        ({"last_has_content": True}, EndReason.COMPLETED),
+        ({"last_result_ok": False, "last_has_content": False}, EndReason.SESSION_ERROR),
+        ({"last_has_content": False}, EndReason.SESSION_ERROR),
+        ({"completed": 0, "last_has_content": False}, EndReason.NO_RESPONSE),
+    ],
+)
+def test_without_a_session_the_last_answer_on_the_wire_says_whether_it_ended_well(
+    change: dict[str, object], reason: EndReason
+) -> None:
+    unknown = SessionEnd(state=SessionState.UNKNOWN)
+    seen = msgspec.structs.replace(wire(**change), claim=Claim(wait=EXIT_0, session=unknown))
+    assert classify(seen).reason is reason
+    assert "session ended well" not in classify(seen).detail
+
+
 def test_what_the_broker_ordered_explains_a_refusal_though_the_harness_was_faster() -> None:
     ordered = Stop(reason=StopReason.PROVIDER_REFUSED, detail="limit_rejected: declare a lower one")
     faster = msgspec.structs.replace(

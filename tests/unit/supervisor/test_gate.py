@@ -9,7 +9,17 @@ from fakes.attempt import a_spec, lay_out
 from fakes.scripted_harness import ScriptedHarness
 from stanchion.harness_adapters.base import Settings, Written
 from stanchion.protocol.dialects import Dialect
-from stanchion.protocol.launch import Effort, HarnessRef, Isolation, Limits, SandboxSpec
+from stanchion.protocol.launch import (
+    Command,
+    Correction,
+    Effort,
+    HarnessRef,
+    Isolation,
+    Limit,
+    Limits,
+    LimitSource,
+    SandboxSpec,
+)
 from stanchion.protocol.refusal import RefusedError
 from stanchion.supervisor.gate import (
     check_isolation,
@@ -17,6 +27,7 @@ from stanchion.supervisor.gate import (
     check_terms,
     check_written,
     isolation_mode,
+    unsaid,
 )
 from stanchion.supervisor.launch_files import Launch, PackageSeen, load
 
@@ -36,6 +47,10 @@ SETTINGS = Settings(
 )
 WRITTEN = Written(
     model="m", base_url="http://127.0.0.1:8/v1", output_limit=1000, context=None, effort="high"
+)
+NOTHING: frozenset[str] = frozenset()
+COMMAND = Command(
+    name="tiny", version="1", dialects=(Dialect.OPENAI_CHAT,), argv=("run",), header_wait_s=1
 )
 SEEN = PackageSeen(manifest_sha256="1" * 64, name="scripted", version="1.0")
 
@@ -106,12 +121,12 @@ def test_any_other_package_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_a_configuration_that_says_what_was_asked_passes() -> None:
-    check_written(SETTINGS, WRITTEN)
-    check_written(SETTINGS, replace(WRITTEN, base_url="http://127.0.0.1:8"))
+    check_written(SETTINGS, WRITTEN, NOTHING)
+    check_written(SETTINGS, replace(WRITTEN, base_url="http://127.0.0.1:8"), NOTHING)
 
 
 def test_an_effort_nobody_asked_for_is_recorded_not_refused() -> None:
-    check_written(replace(SETTINGS, effort=None), replace(WRITTEN, effort="medium"))
+    check_written(replace(SETTINGS, effort=None), replace(WRITTEN, effort="medium"), NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +145,25 @@ def test_an_effort_nobody_asked_for_is_recorded_not_refused() -> None:
 )
 def test_a_configuration_that_differs_is_refused_by_name(field: str, value: object) -> None:
     with pytest.raises(RefusedError) as raised:
-        check_written(SETTINGS, replace(WRITTEN, **{field: value}))  # type: ignore[arg-type]
+        check_written(SETTINGS, replace(WRITTEN, **{field: value}), NOTHING)  # type: ignore[arg-type]
     assert raised.value.refusal.id == "config_differs"
     assert raised.value.refusal.field == f"configuration.{field}"
+
+
+def test_what_the_launch_declares_as_unsaid_may_be_missing_and_never_differ() -> None:
+    corrected = msgspec.structs.replace(
+        a_spec(),
+        corrections=(Correction(field="max_tokens", value=SETTINGS.output_limit, why="w"),),
+        limits=Limits(output_tokens=Limit(value=SETTINGS.output_limit, source=LimitSource.LAUNCH)),
+        command=msgspec.structs.replace(COMMAND, cannot_say=("context",)),
+    )
+    assert unsaid(corrected) == {"output_limit", "context"}
+    assert unsaid(a_spec()) == frozenset()
+    silent = replace(WRITTEN, output_limit=None, context=None)
+    check_written(SETTINGS, silent, unsaid(corrected))
+    for wrong in (replace(silent, output_limit=1), replace(silent, model=None)):
+        with pytest.raises(RefusedError):
+            check_written(SETTINGS, wrong, unsaid(corrected))
 
 
 @pytest.mark.parametrize(

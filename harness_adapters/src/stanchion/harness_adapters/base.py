@@ -14,6 +14,10 @@ from stanchion.protocol.evidence import SessionEnd
 from stanchion.protocol.launch import Correction, SideRequest
 from stanchion.protocol.transcript import TaskListItem, TranscriptItem
 
+ARGUMENTS = "/proc/self/cmdline"
+INPUT = "/dev/stdin"
+"""Where a program finds its arguments and its input; `read_back` finds them there too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -171,7 +175,10 @@ class Adapter(Protocol):
         ...
 
     def read_back(self, env: Mapping[str, str], files: Mapping[str, bytes]) -> Written:
-        """Limits and effort as the harness will understand them."""
+        """Limits and effort as the harness will understand them.
+
+        `files` holds what was planned, and what stands in ARGUMENTS (NUL between two) and INPUT.
+        """
         ...
 
     def session(self) -> SessionReader:

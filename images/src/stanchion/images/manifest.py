@@ -62,4 +62,9 @@ def seal(root: Path, name: str, version: str) -> str:
     content = encode(describe(name, version, tree.items(root)))
     (root / NAME).write_bytes(content)
     (root / NAME).chmod(0o644)
+    return digest_of(content)
+
+
+def digest_of(content: bytes) -> str:
+    """The digest of a piece with this manifest."""
     return hashlib.sha256(content).hexdigest()

@@ -53,12 +53,15 @@ def needs(
     cache_dir: Path,
     *,
     sandbox: str = "runsc",
-    harness: tuple[str, str] = DEFAULT_HARNESS,
+    harness: tuple[str, str] | None = DEFAULT_HARNESS,
 ) -> list[Need]:
-    """Everything a run with this sandbox needs, present or not; changes nothing."""
+    """Everything a run with this sandbox needs, present or not; changes nothing.
+
+    `harness` None = a program of the user's own, which is fetched from nowhere.
+    """
     with_runsc = sandbox == "runsc"
     has_bundle = bundle.has_runtime(cache_dir)
-    has_harness = harness_store.has_harness(cache_dir, *harness)
+    has_harness = harness is None or harness_store.has_harness(cache_dir, *harness)
     has_base = rootfs.has_base(cache_dir)
     found = [
         _runsc(cache_dir) if with_runsc else None,
@@ -68,7 +71,7 @@ def needs(
         if with_runsc
         else None,
         _bundle(cache_dir, present=has_bundle),
-        _harness(cache_dir, harness, present=has_harness),
+        None if harness is None else _harness(cache_dir, harness, present=has_harness),
         _base(cache_dir, present=has_base) if with_runsc else None,
     ]
     return [need for need in found if need is not None]

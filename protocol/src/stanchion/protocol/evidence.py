@@ -160,6 +160,8 @@ class WireFacts(msgspec.Struct, frozen=True, kw_only=True):
     last_finish: Finish | None = None
     last_result_ok: bool | None = None
     """Whether the last exchange ended with a terminal event; None without an exchange."""
+    last_has_content: bool | None = None
+    """Whether the last exchange brought text or a tool call; None = none, or not recorded."""
     length_stops: int = 0
     mismatch: Mismatch | None = None
     enforced: bool = True

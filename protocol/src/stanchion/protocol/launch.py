@@ -198,6 +198,34 @@ class Workspace(_Part, frozen=True, kw_only=True):
     artifacts: tuple[Artifact, ...] = ()
 
 
+class Command(_Part, frozen=True, kw_only=True):
+    """A program of the user's, and how it is told what the launch declares.
+
+    `{{name}}` in a text stands for a value of the launch; which names there are, and when a text is
+    left out, is `harness_adapters.command`'s to say.
+    """
+
+    name: str
+    version: str
+    """The user's own; with the name, the version of the harness `command`."""
+    dialects: tuple[Dialect, ...]
+    """The first is its native one."""
+    argv: tuple[str | tuple[str, ...], ...]
+    """A group is left out as a whole where the launch has no value for a name in it."""
+    header_wait_s: int
+    """How long the program waits for response headers before it asks again."""
+    env: dict[str, str] = {}
+    stdin: str = ""
+    files: dict[str, str] = {}
+    """Text by path."""
+    cannot_say: tuple[str, ...] = ()
+    """Values of the launch that the program has no way to be told."""
+    limit_field: str | None = None
+    """Where the broker writes the output limit, if the program cannot say it."""
+    side_requests: tuple[SideRequest, ...] = ()
+    memory_mb: int = 64
+
+
 class LaunchSpec(_Part, frozen=True, kw_only=True):
     """What the runner resolved and the broker freezes."""
 
@@ -218,6 +246,8 @@ class LaunchSpec(_Part, frozen=True, kw_only=True):
     budget: Budget = Budget()
     sandbox: SandboxSpec = SandboxSpec()
     workspace: Workspace = Workspace()
+    command: Command | None = None
+    """Set for the harness `command` alone."""
 
 
 class AccountRef(_Part, frozen=True, kw_only=True):

@@ -46,7 +46,7 @@ def _attempt() -> int:
 
 
 async def _story() -> bool:
-    return await Story(find_adapter=registry.adapter, started_mono_ms=STARTED_MONO_MS).run()
+    return await Story(find_adapter=registry.adapter_of, started_mono_ms=STARTED_MONO_MS).run()
 
 
 if __name__ == "__main__":

@@ -12,12 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stanchion.harness_adapters.base import Adapter, Plan, PlannedFile, Settings
 from stanchion.harness_adapters.thinking import check_budget
+from stanchion.harness_adapters.base import (
+    ARGUMENTS,
+    INPUT,
+    Adapter,
+    Plan,
+    PlannedFile,
+    Settings,
+)
 from stanchion.protocol.events import ConfigWritten, Event, Warned
 from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.refusal import refuse
-from stanchion.supervisor.gate import check_written
+from stanchion.supervisor.gate import check_written, unsaid
 from stanchion.supervisor.paths import Paths
 
 LOGS = ("agent", "verifier", "artifacts")
@@ -88,7 +95,8 @@ def configure(
             remedy="Check the image's file system and the task's workdir",
         ) from error
     _name_localhost(paths.hosts_file, publish)
-    written = adapter.read_back(env, contents)
+    seen = {**contents, ARGUMENTS: "\0".join(plan.argv).encode(), INPUT: plan.stdin}
+    written = adapter.read_back(env, seen)
     publish(
         ConfigWritten(
             model=written.model,
@@ -100,7 +108,7 @@ def configure(
         )
     )
     if adapter.asks_model:
-        check_written(settings, written)
+        check_written(settings, written, unsaid(spec))
     return Configured(plan=plan, env=env)
 
 

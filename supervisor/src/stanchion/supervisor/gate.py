@@ -102,8 +102,20 @@ def check_package(spec: LaunchSpec, seen: PackageSeen) -> None:
     raise refuse("harness_differs", field="harness", value=value, rule=rule, remedy=remedy)
 
 
-def check_written(settings: Settings, written: Written) -> None:
-    """What the harness will understand must be what was asked for."""
+def unsaid(spec: LaunchSpec) -> frozenset[str]:
+    """What the launch itself declares that the harness is not told: the broker writes it into the
+    requests, or the program has no way to be told.
+    """
+    limit, word = spec.limits.output_tokens, spec.effort.word
+    corrected = {correction.value for correction in spec.corrections}
+    names = set(() if spec.command is None else spec.command.cannot_say)
+    names |= {"output_limit"} if limit is not None and limit.value in corrected else set()
+    names |= {"effort"} if word is not None and word in corrected else set()
+    return frozenset(names)
+
+
+def check_written(settings: Settings, written: Written, unsaid: frozenset[str]) -> None:
+    """What the harness will understand must be what was asked for, or nothing if it is unsaid."""
     asked: dict[str, tuple[object, object]] = {
         "model": (settings.model, written.model),
         "output_limit": (settings.output_limit, written.output_limit),
@@ -113,7 +125,11 @@ def check_written(settings: Settings, written: Written) -> None:
         asked["effort"] = (settings.effort, written.effort)
     if settings.thinking_budget is not None:
         asked["thinking_budget"] = (settings.thinking_budget, written.thinking_budget)
-    differing = [name for name, (wanted, found) in asked.items() if wanted != found]
+    differing = [
+        name
+        for name, (wanted, found) in asked.items()
+        if wanted != found and not (found is None and name in unsaid)
+    ]
     base_url = written.base_url or ""
     if base_url != settings.base_url and not base_url.startswith(f"{settings.base_url}/"):
         asked["base_url"] = (settings.base_url, written.base_url)

@@ -73,7 +73,7 @@ class Story:
     def __init__(
         self,
         *,
-        find_adapter: Callable[[str], Adapter],
+        find_adapter: Callable[[LaunchSpec], Adapter],
         paths: Paths | None = None,
         clock: Clock | None = None,
         timing: Timing | None = None,
@@ -175,7 +175,7 @@ class Story:
 
     def _gate(self, launch: Launch) -> tuple[Adapter, int]:
         spec = launch.frozen.spec
-        adapter = self._find_adapter(spec.harness.name)
+        adapter = self._find_adapter(spec)
         output_limit = check_terms(launch, adapter)
         check_package(spec, look_at_package(self._paths.package(spec.harness)))
         return adapter, output_limit

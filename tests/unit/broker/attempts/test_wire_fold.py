@@ -31,6 +31,7 @@ def folded(*answers: Answered) -> WireFold:
 def test_nothing_seen_is_unknown_not_zero() -> None:
     facts = WireFold().facts(enforced=True)
     assert (facts.exchanges, facts.last_finish, facts.last_result_ok) == (0, None, None)
+    assert facts.last_has_content is None
     assert WireFold().usage == Usage()
     assert WireFold().reasoning_present is None
 
@@ -48,6 +49,8 @@ def test_a_completed_response_without_content_is_whole_all_the_same() -> None:
     empty = Answered(result=ExchangeResult.COMPLETED, status=200, finish=Finish.LENGTH)
     facts = folded(empty, GOOD, REFUSED).facts(enforced=True)
     assert (facts.completed, facts.whole) == (1, 2)
+    assert folded(GOOD, empty).facts(enforced=True).last_has_content is False
+    assert folded(empty, GOOD).facts(enforced=True).last_has_content is True
 
 
 def test_one_response_without_usage_makes_the_sum_unknown() -> None:

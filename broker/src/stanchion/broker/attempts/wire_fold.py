@@ -201,6 +201,7 @@ class WireFold:
             whole=self.whole,
             last_finish=None if last is None else last.finish,
             last_result_ok=None if last is None else last.result is ExchangeResult.COMPLETED,
+            last_has_content=None if last is None else last.has_content,
             length_stops=self.length_stops,
             mismatch=self.mismatch,
             enforced=enforced,

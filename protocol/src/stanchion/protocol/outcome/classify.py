@@ -203,11 +203,25 @@ def _harness_exit(evidence: Evidence) -> str | None:
 
 def _session_error(evidence: Evidence) -> str | None:
     session = evidence.claim.session if evidence.claim else None
-    if session is None or session.state in {SessionState.GOOD, SessionState.UNKNOWN}:
+    if session is None or session.state is SessionState.GOOD:
         return None
+    if session.state is SessionState.UNKNOWN:
+        return _last_unanswered(evidence)
     if evidence.wire.completed == 0 and session.state is SessionState.EMPTY:
         return None
     return f"exit 0, but the session ended {session.state}: {session.detail or 'no detail'}"
+
+
+def _last_unanswered(evidence: Evidence) -> str | None:
+    """Where the harness keeps no session, the wire alone says whether it ended mid-turn."""
+    wire = evidence.wire
+    if wire.completed == 0:
+        return None
+    if wire.last_result_ok is False:
+        return "exit 0, but the last request got no whole answer"
+    if wire.last_has_content is False:
+        return "exit 0, but the last answer had nothing in it"
+    return None
 
 
 def _no_response(evidence: Evidence) -> str | None:
@@ -225,6 +239,9 @@ def _answer_lost(evidence: Evidence) -> str | None:
 def _completed(evidence: Evidence) -> str:
     if not evidence.model_expected:
         return "exit 0; the launch has no model to answer"
+    claim = evidence.claim
+    if claim is None or not _ended_well(claim):
+        return f"exit 0 after {evidence.wire.completed} completed responses, the last one whole"
     return f"{evidence.wire.completed} completed responses, the session ended well"
 
 

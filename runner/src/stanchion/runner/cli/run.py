@@ -36,6 +36,12 @@ COUNT = click.IntRange(1, 10_000)
     type=click.Path(path_type=Path, exists=True),
 )
 @click.option("--harness", metavar="NAME[@VERSION]", help="Which agent program.")
+@click.option(
+    "--command",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Describes a program of your own; --harness command.",
+)
 @click.option("--model", metavar="ACCOUNT/MODEL", help="Whose model; which one.")
 @click.option("--profile", help="Who pays; may be left out where only one has the account.")
 @click.option("--effort", metavar="WORD", help="Reasoning effort, a word the provider's API knows.")
@@ -83,6 +89,7 @@ def run(
     tasks: tuple[Path, ...],
     *,
     harness: str | None,
+    command: Path | None,
     model: str | None,
     profile: str | None,
     effort: str | None,
@@ -118,16 +125,22 @@ def run(
     from stanchion.runner.jobs.prepare import JobRequest
     from stanchion.runner.launching.resolve import Options
 
+    if harness is None and command is not None:
+        harness = "command"
+
     def options() -> "Options | None":
         """None where a resumed job knows them."""
         from stanchion.harness_adapters.registry import adapter
+        from stanchion.runner.launching.command_option import read_command
 
         if harness is None:
             if model is None and resume is not None:
                 return None
             raise click.MissingParameter(param_hint="'--harness'", param_type="option")
         name, _, version = harness.partition("@")
-        account, model_id = model_of(model, adapter(name))
+        own = None if command is None else read_command(command)
+        program = None if own is None else own.command
+        account, model_id = model_of(model, adapter(name, program))
         return Options(
             harness=name,
             harness_version=version or None,
@@ -143,6 +156,8 @@ def run(
             image=image,
             sandbox=SandboxKind(sandbox),
             dialect=None if dialect is None else Dialect(dialect),
+            command=program,
+            program=None if own is None else own.folder,
         )
 
     ways = Ways(

@@ -17,7 +17,7 @@ from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.runner.keeper.notes import ATTEMPT_FILE, AttemptFile, read_attempt_file
 from stanchion.runner.launching.attempt_run import Launch
 from stanchion.runner.launching.brokers import Say, ensure_broker
-from stanchion.runner.launching.pieces import ReadyPieces, make_ready
+from stanchion.runner.launching.pieces import OwnProgram, ReadyPieces, make_ready
 from stanchion.runner.launching.process_mode import private_places
 from stanchion.runner.tasks.task import Task, read_task
 
@@ -94,7 +94,7 @@ async def prepare_again(
     pieces = make_ready(
         paths.cache_dir,
         base=spec.image.base or task.config.base,
-        harness=(spec.harness.name, spec.harness.version),
+        harness=harness_piece(spec),
         say=say,
         is_root=os.geteuid() == 0,
         kind=spec.sandbox.kind,
@@ -108,6 +108,14 @@ async def prepare_again(
         attempt=await _next_number(paths, terms),
         hidden=private_places(paths, config_file.path if config_file else None),
     )
+
+
+def harness_piece(spec: LaunchSpec) -> tuple[str, str] | OwnProgram:
+    """What is needed of the harness store; a user's program as it was stored for that launch."""
+    harness = spec.harness
+    if spec.command is None:
+        return harness.name, harness.version
+    return OwnProgram(harness.version, sha256=harness.sha256)
 
 
 def _same_task(terms: AttemptFile) -> Task:

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stanchion.broker.client import StatePaths
-from stanchion.images import bundle, harness_store, image_folder, preflight, rootfs
+from stanchion.images import (
+    bundle,
+    harness_store,
+    image_folder,
+    own_program,
+    preflight,
+    rootfs,
+)
 from stanchion.images.errors import ImagesError
 from stanchion.images.progress import Progress, Report, Stage
 from stanchion.images.runsc import RunscInfo, find_runsc, require_supported
@@ -29,11 +36,22 @@ class ReadyPieces:
     """What this call had to fetch."""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnProgram:
+    """A program of the user's, in place of a harness from the store."""
+
+    version: str
+    folder: Path | None = None
+    """Where its files are now; None = it is the image's own, or was stored before."""
+    sha256: str | None = None
+    """Of the package that was stored before."""
+
+
 def make_ready(
     cache_dir: Path,
     *,
     base: str,
-    harness: tuple[str, str],
+    harness: tuple[str, str] | OwnProgram,
     say: Callable[[str], None],
     is_root: bool,
     kind: SandboxKind = SandboxKind.RUNSC,
@@ -47,7 +65,8 @@ def make_ready(
             "sudo, or use --sandbox process, which isolates less",
             fix="sudo stanchion doctor",
         )
-    wanted = preflight.needs(cache_dir, harness=harness, sandbox=kind)
+    named = None if isinstance(harness, OwnProgram) else harness
+    wanted = preflight.needs(cache_dir, harness=named, sandbox=kind)
     missing = [need for need in wanted if not need.present]
     report = reporter(say)
     if missing:
@@ -57,9 +76,19 @@ def make_ready(
         runsc=_runsc() if with_runsc else None,
         bundle=bundle.ensure_bundle(cache_dir, report),
         base=_root(cache_dir, base, image, report) if with_runsc else None,
-        harness=harness_store.ensure_harness(cache_dir, *harness, report),
+        harness=_harness(cache_dir, harness, report),
         fetched=frozenset(need.id for need in missing),
     )
+
+
+def _harness(
+    cache_dir: Path, harness: tuple[str, str] | OwnProgram, report: Report
+) -> harness_store.HarnessPackage:
+    if not isinstance(harness, OwnProgram):
+        return harness_store.ensure_harness(cache_dir, *harness, report)
+    if harness.sha256 is not None:
+        return own_program.stored_program(cache_dir, harness.version, harness.sha256)
+    return own_program.ensure_program(cache_dir, harness.version, harness.folder, report)
 
 
 def _root(cache_dir: Path, base: str, image: Path | None, report: Report) -> rootfs.BaseImage:

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from stanchion.harness_adapters.base import Adapter, Settings
 from stanchion.harness_adapters.limits import resolve_context, resolve_output
 from stanchion.harness_adapters.thinking import check_budget
+from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.admin import ModelView, ProfileView
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
 from stanchion.protocol.launch import (
     Budget,
+    Command,
     Deadlines,
     Effort,
     HarnessRef,
@@ -63,6 +65,14 @@ class Options:
     thinking_budget: int | None = None
     image: str | None = None
     """An unpacked root file system in place of the task's base, as it was named."""
+    command: Command | None = None
+    """The program of the harness `command`."""
+    program: str | None = None
+    """Absolute path of the folder with that program's files."""
+
+    def adapter(self) -> Adapter:
+        """That of the harness."""
+        return adapter(self.harness, self.command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +175,7 @@ def resolve(
             verifier_uid=_uid(config.verifier_user, pinned, options),
             artifacts=config.artifacts,
         ),
+        command=options.command,
     )
 
 

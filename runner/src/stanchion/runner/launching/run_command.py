@@ -13,7 +13,6 @@ from pathlib import Path
 from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
 from stanchion.broker.client.config_file import find_config
 from stanchion.harness_adapters.base import Adapter
-from stanchion.harness_adapters.registry import adapter
 from stanchion.harness_adapters.without_model import Oracle
 from stanchion.protocol.admin import ProfileView
 from stanchion.protocol.launch import LaunchSpec, SandboxKind
@@ -21,10 +20,11 @@ from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.launching.attempt_run import Launch, Watch, run_attempt
 from stanchion.runner.launching.brokers import Say, ensure_broker
+from stanchion.runner.launching.command_option import check_folder
 from stanchion.runner.launching.image_option import check_image, check_no_image, read_image
 from stanchion.runner.launching.image_users import read_passwd
 from stanchion.runner.launching.keepers import Keeper
-from stanchion.runner.launching.pieces import ReadyPieces, make_ready
+from stanchion.runner.launching.pieces import OwnProgram, ReadyPieces, make_ready
 from stanchion.runner.launching.process_mode import (
     check_workdir,
     private_places,
@@ -92,7 +92,7 @@ async def prepare(request: Request, say: Say) -> Prepared:
 def read_runnable(request: Request) -> Task:
     """The task, with what the model of this request needs of it."""
     options = request.options
-    harness = adapter(options.harness)
+    harness = options.adapter()
     solving = harness.name == Oracle.name
     task = read_task(request.task, image_given=options.image is not None, solving=solving)
     if solving and not task.solution.is_file():
@@ -117,7 +117,7 @@ def read_runnable(request: Request) -> Task:
 
 async def find_ground(request: Request, say: Say) -> Ground:
     """A live broker, the profile that pays and the version of the harness."""
-    harness = adapter(request.options.harness)
+    harness = request.options.adapter()
     paths = StatePaths.resolve(request.state_dir, os.environ)
     config = find_config(request.config, os.environ, folder=Path.cwd(), home=Path.home())
     health = await ensure_broker(paths, config, say)
@@ -148,7 +148,7 @@ def prepare_task(ground: Ground, task: Task, say: Say) -> Prepared:
     pieces = make_ready(
         ground.paths.cache_dir,
         base=task.config.base,
-        harness=(ground.harness.name, ground.version),
+        harness=_harness_piece(ground),
         say=say,
         is_root=os.geteuid() == 0,
         kind=options.sandbox,
@@ -166,6 +166,16 @@ def prepare_task(ground: Ground, task: Task, say: Say) -> Prepared:
     return Prepared(
         ground.request, task, spec, pieces, ground.paths, ground.broker_pid, ground.private
     )
+
+
+def _harness_piece(ground: Ground) -> tuple[str, str] | OwnProgram:
+    options = ground.request.options
+    if options.command is None:
+        return ground.harness.name, ground.version
+    folder = None if options.program is None else Path(options.program)
+    if folder is not None:
+        check_folder(folder, ground.private)
+    return OwnProgram(ground.version, folder)
 
 
 async def _profile(broker: BrokerClient, request: Request) -> ProfileView:
@@ -221,7 +231,7 @@ def launch_in(
 ) -> Launch:
     """One attempt of what was prepared, with its place in the folder."""
     options = prepared.request.options
-    rehearses = options.account == REHEARSAL and adapter(options.harness).asks_model
+    rehearses = options.account == REHEARSAL and options.adapter().asks_model
     return Launch(
         task=prepared.task,
         spec=prepared.spec,
