@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stanchion.harness_adapters.thinking import check_budget
 from stanchion.harness_adapters.base import (
     ARGUMENTS,
     INPUT,
@@ -21,6 +20,7 @@ from stanchion.harness_adapters.base import (
     PlannedFile,
     Settings,
 )
+from stanchion.harness_adapters.thinking import check_budget
 from stanchion.protocol.events import ConfigWritten, Event, Warned
 from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.refusal import refuse

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from stanchion.harness_adapters.base import Adapter, Settings
 from stanchion.harness_adapters.limits import resolve_context, resolve_output
-from stanchion.harness_adapters.thinking import check_budget
 from stanchion.harness_adapters.registry import adapter
+from stanchion.harness_adapters.thinking import check_budget
 from stanchion.protocol.admin import ModelView, ProfileView
 from stanchion.protocol.codec import PROTOCOL_VERSION
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect, knows_effort
