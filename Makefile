@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test acceptance faults faults-record faults-accept check bench bench-demo \
+.PHONY: help setup demo test acceptance conformance faults faults-record faults-accept check bench bench-demo \
 	bench-broker docs lock clean
 
 help: ## show this
@@ -41,6 +41,9 @@ faults-record: setup ## the same, and keep each row's evidence for the tests tha
 
 faults-accept: setup ## keep the matrix's expectations as they are now; each change needs its line in CHANGELOG.md
 	PYTHONPATH=tests $(BIN)/python tests/conformance/faults/expectations.py --accept
+
+conformance: setup ## every harness, API, limit and effort word on the wire, in gVisor; a table and one line
+	$(BIN)/stanchion harness check
 
 check: setup ## lint, types, imports, drift of generated docs
 	$(BIN)/ruff check .

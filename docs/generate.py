@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from harnesses_page import harnesses
 
 from stanchion.protocol import admin, control, credentials, events, job, overview, receipt, result
 from stanchion.protocol.exit_codes import ExitCode
@@ -249,6 +250,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "task-format.md": task_format,
     "watchdog.md": watchdog,
+    "harnesses.md": harnesses,
 }
 
 

@@ -12,7 +12,7 @@ STATE_DIR = click.option("--state-dir", metavar="DIR", help="Where cached pieces
 
 @click.group
 def harness() -> None:
-    """Coding-agent harnesses: which releases there are, fetching and locking them."""
+    """Coding-agent harnesses: which releases there are, and what they really send."""
 
 
 @harness.command("list")
@@ -88,6 +88,47 @@ def lock(
         known = locks.decode(file.read_bytes()) if file.exists() else {}
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(locks.encode({**known, **releases}))
+
+
+@harness.command
+@click.argument("releases", metavar="[NAME[@VERSION]]...", nargs=-1)
+@click.option("--dialect", "dialects", multiple=True, metavar="NAME", help="This API only.")
+@click.option("--quick", is_flag=True, help="Each limit once and each effort word once an API.")
+@click.option("--record", is_flag=True, help="Keep what was seen as the release's record.")
+@AS_JSON
+@STATE_DIR
+@click.pass_context
+def check(
+    context: click.Context,
+    *,
+    releases: tuple[str, ...],
+    dialects: tuple[str, ...],
+    quick: bool,
+    record: bool,
+    as_json: bool,
+    state_dir: str | None,
+) -> None:
+    """Run the real harness and say what of limits and efforts reached the wire (root, runsc).
+
+    Requested -> written -> observed for 8000, 64000, 128000 and 200000 tokens and each effort word
+    of each API, on first and on repeated requests, with a scripted provider. Exits 1 where a cell
+    is wrong or differs from the release's record. Without a name: every harness.
+    """
+    import os
+
+    from stanchion.broker.client import StatePaths
+    from stanchion.protocol.dialects import Dialect
+    from stanchion.runner.cli.failures import translated
+    from stanchion.runner.harnesses.check_command import Wanted, run_check
+
+    if unknown := [name for name in dialects if name not in set(Dialect)]:
+        raise click.BadParameter(
+            f"{unknown[0]} is none of {', '.join(Dialect)}", param_hint="--dialect"
+        )
+    wanted = Wanted(releases, tuple(Dialect(name) for name in dialects), quick, record, as_json)
+    with translated(as_json=as_json):
+        code = run_check(wanted, StatePaths.resolve(state_dir, os.environ))
+    context.exit(code)
 
 
 def _cache(state_dir: str | None) -> Path:

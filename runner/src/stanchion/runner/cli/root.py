@@ -38,7 +38,7 @@ SHORT_HELP = {
     "cancel": "Cancel a running attempt.",
     "demo": "Everything on this machine, no key needed.",
     "doctor": "What this host can do, and the command for each missing thing.",
-    "harness": "Agent programs: list, fetch, lock.",
+    "harness": "Agent programs: list, fetch, and check what they really send.",
     "init": "Write a commented stanchion.toml.",
     "key": "Keys of provider accounts, in files that only you can read.",
     "limits": "Which output limit, context and effort words a model gets.",

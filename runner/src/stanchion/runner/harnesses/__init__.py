@@ -1,1 +1,1 @@
-"""What can be said and shown of harnesses on this machine: releases, wire, records."""
+"""Harnesses on this machine: their releases, and what each was seen to send for what was asked."""
