@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stanchion.rehearsal.faults.kinds import Fault
+from stanchion.rehearsal.habits import offered
 from stanchion.rehearsal.script import Script, ToolCall, Turn, Usage
 
 BYTES_PER_TOKEN = 4
@@ -98,7 +99,7 @@ def choose(script: Script, asked: Asked) -> Answer | Refusal:
     turn = script.turn[position] if position < len(script.turn) else ALL_DONE
     calls: list[ToolCall] = []
     for call in turn.tool:
-        name = _offered(call.name, asked.tools)
+        name = offered(call.name, asked.tools)
         if name is None:
             return _not_offered(position, call.name, asked.tools)
         calls.append(ToolCall(name=name, arguments=call.arguments))
@@ -121,13 +122,6 @@ def _answer(
         model=turn.model,
         fault=turn.fault,
     )
-
-
-def _offered(name: str, offered: tuple[str, ...]) -> str | None:
-    """The spelling under which the harness offers the tool, exact before case-blind."""
-    if name in offered:
-        return name
-    return next((tool for tool in offered if tool.casefold() == name.casefold()), None)
 
 
 def _not_offered(position: int, name: str, offered: tuple[str, ...]) -> Refusal:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from stanchion.rehearsal.dialects.reply import JSON, Piece, Reply
+from stanchion.rehearsal.habits import made_up
 from stanchion.rehearsal.script import ToolCall
 from stanchion.rehearsal.turns import Answer, Refusal
 
@@ -56,10 +57,15 @@ def read_request(
 
 
 def roles_after_first_user(messages: object) -> list[object]:
-    """The role of each message from the first user message on."""
+    """The role of each message from the first user message on, but of what a harness made up."""
     if not isinstance(messages, list):
         return []
-    roles = [message.get("role") if isinstance(message, dict) else None for message in messages]
+    said = [message if isinstance(message, dict) else {} for message in messages]
+    roles = [
+        message.get("role")
+        for message in said
+        if not made_up(message.get("role"), message.get("content"))
+    ]
     return roles[roles.index("user") :] if "user" in roles else []
 
 

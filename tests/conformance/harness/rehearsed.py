@@ -1,0 +1,70 @@
+"""Runs a harness of the store on this machine, told by its adapter, with the rehearsal as provider.
+
+For recordings and wire tests; it decides nothing about what the harness is told.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conformance.harness import native
+from fakes.tapped_port import tapped_port
+from functional.harness_adapters.conftest import rehearsing
+from stanchion.harness_adapters.base import Adapter, Plan, Settings
+from stanchion.images.harness_store import HarnessPackage
+
+Request = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What a run left behind, and what its provider was asked."""
+
+    ran: native.NativeRun
+    seen: list[dict[str, object]]
+    """The provider's own account."""
+    requests: list[Request]
+    """Head and body as the harness sent them."""
+    plan: Plan
+    workdir: Path
+    base_url: str
+
+
+def run(
+    adapter: Adapter,
+    package: HarnessPackage,
+    script: str,
+    settings: Settings,
+    root: Path,
+    *,
+    bring: Callable[[Path, Path], None] | None = None,
+    timeout_s: float = 200,
+) -> Rehearsed:
+    """Play the script; `settings` holds what is asked for, places and address are made here.
+
+    `bring` puts files into the working folder and the home first.
+    """
+    workdir, home = root / "work", root / "home"
+    workdir.mkdir()
+    home.mkdir()
+    if bring is not None:
+        bring(workdir, home)
+    with (
+        rehearsing(f"version = 1\n{script}", root) as provider,
+        tapped_port(int(provider.base_url.rpartition(":")[2])) as tapped,
+    ):
+        base_url = f"http://127.0.0.1:{tapped.port}"
+        plan = adapter.plan(
+            replace(
+                settings,
+                base_url=base_url,
+                home=str(home),
+                workdir=str(workdir),
+                package_dir=native.place(package),
+                env={"PATH": os.environ["PATH"], **settings.env},
+            )
+        )
+        ran = native.run(plan, workdir, timeout_s=timeout_s, package=package)
+        seen = provider.sightings()
+    return Rehearsed(ran, seen, tapped.requests(), plan, workdir, base_url)

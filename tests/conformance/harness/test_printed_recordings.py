@@ -1,0 +1,119 @@
+"""Runs that real harnesses printed, replayed. Recorded by record_printed.py."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from stanchion.harness_adapters import registry
+from stanchion.harness_adapters.base import Saved, TaskListSaved
+from stanchion.protocol.events import StepSaved
+from stanchion.protocol.evidence import SessionEnd, SessionState
+from stanchion.protocol.transcript import ItemKind, TranscriptItem
+
+FOLDERS = {"qwen_code": "qwen-code-0.15.10"}
+LIMIT = 128_000
+
+
+class Provenance(msgspec.Struct, forbid_unknown_fields=True):
+    harness: str
+    recorded: str
+    command: list[str]
+    scenario: str
+
+
+class Recording(msgspec.Struct, forbid_unknown_fields=True):
+    provenance: Provenance
+    returncode: int
+    requests: list[tuple[int, str, bool, int]]
+    stdout: list[str]
+
+
+def path_of(harness: str, name: str) -> Path:
+    return Path(__file__).parent / FOLDERS[harness] / f"{name}.json"
+
+
+def load(harness: str, name: str) -> Recording:
+    return msgspec.json.decode(path_of(harness, name).read_bytes(), type=Recording)
+
+
+def replay(harness: str, name: str, lines: int | None = None) -> tuple[list[Saved], SessionEnd]:
+    session = registry.adapter(harness).session()
+    printed = load(harness, name).stdout[:lines]
+    saved = [item for line in printed for item in session.output(line.encode())]
+    return saved, session.end()
+
+
+ALL = [
+    (harness, path.stem)
+    for harness, folder in FOLDERS.items()
+    for path in sorted((Path(__file__).parent / folder).glob("*.json"))
+]
+
+
+@pytest.mark.parametrize(
+    ("harness", "name", "exit_code", "state", "counted"),
+    [
+        ("qwen_code", "success", 0, SessionState.GOOD, 2),
+        # Of the cut there is no trace: the last response on the wire decides.
+        ("qwen_code", "length", 0, SessionState.GOOD, 1),
+        ("qwen_code", "thoughts-cut", 0, SessionState.EMPTY, 0),
+        ("qwen_code", "error-400", 0, SessionState.ERROR, 1),
+        ("qwen_code", "empty", 0, SessionState.EMPTY, 0),
+        ("qwen_code", "broken", 0, SessionState.ERROR, 0),
+        ("qwen_code", "invalid-tool", 0, SessionState.GOOD, 1),
+        ("qwen_code", "task-list", 0, SessionState.GOOD, 2),
+        ("qwen_code", "sub-agent", 0, SessionState.GOOD, 2),
+    ],
+)
+def test_each_end_is_told_whatever_the_exit_code(
+    harness: str, name: str, exit_code: int, state: SessionState, counted: int
+) -> None:
+    _, end = replay(harness, name)
+    assert load(harness, name).returncode == exit_code
+    assert (end.state, end.steps) == (state, counted)
+
+
+@pytest.mark.parametrize(("harness", "name"), ALL)
+def test_each_request_is_as_declared(harness: str, name: str) -> None:
+    requests = load(harness, name).requests
+    assert {limit for limit, _, _, _ in requests} == {LIMIT}
+    assert len({effort for _, effort, _, _ in requests}) == 1
+
+
+@pytest.mark.parametrize(("harness", "name"), ALL)
+def test_a_run_that_broke_off_at_any_line_is_never_taken_for_a_good_end(
+    harness: str, name: str
+) -> None:
+    for cut in range(len(load(harness, name).stdout)):
+        assert replay(harness, name, cut)[1].state is not SessionState.GOOD
+
+
+@pytest.mark.parametrize(("harness", "name"), ALL)
+def test_the_thoughts_and_the_end_of_each_step_are_in_the_transcript(
+    harness: str, name: str
+) -> None:
+    saved, _ = replay(harness, name)
+    items = [item for item in saved if isinstance(item, TranscriptItem)]
+    ends = [item.usage for item in items if item.kind is ItemKind.STEP_END]
+    assert len(ends) == sum(isinstance(item, StepSaved) for item in saved)
+    assert None not in ends
+    thought = "hm" in [item.text for item in items if item.kind is ItemKind.REASONING]
+    assert thought or name in {"length", "thoughts-cut"}
+
+
+@pytest.mark.parametrize("harness", FOLDERS)
+def test_the_task_list_is_followed(harness: str) -> None:
+    saved, _ = replay(harness, "task-list")
+    lists = [item.items for item in saved if isinstance(item, TaskListSaved)]
+    assert [(one.content, one.status) for one in lists[-1]] == [("write it", "in_progress")]
+
+
+@pytest.mark.parametrize(("harness", "name"), ALL)
+def test_each_recording_says_where_it_is_from_and_names_no_machine(harness: str, name: str) -> None:
+    recording = load(harness, name)
+    assert registry.adapter(harness).versions[-1] in recording.provenance.harness
+    assert recording.provenance.scenario
+    text = path_of(harness, name).read_text()
+    assert "/tmp/" not in text.replace("/scratch", "")
+    assert "/home/" not in text.replace("/scratch/home", "")
