@@ -99,6 +99,10 @@ class AnswerFlag(StrEnum):
     """A figure of 0 against content that came: the figure is null then."""
 
 
+ID_LENGTH = 200
+"""Characters of a provider's name of something that are kept."""
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The request body's words that matter, as received and as sent (equal without corrections)."""
 
@@ -167,6 +171,10 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     content_encoding: str | None = None
     """Of the body as it came, though none was asked for: digest and size are those of the encoded
     body, all other facts those of what it says."""
+    response_id: str | None = None
+    """The provider's name of the response, at most ID_LENGTH characters of it."""
+    tool_call_ids: tuple[str, ...] = ()
+    """Its names of the whole tool calls, in their order, as far as it gave any."""
     flags: tuple[AnswerFlag, ...] = ()
     malformed: dict[str, str] = {}
     """By fact, what was said where it cannot be one: a number as it was, the kind of all else."""

@@ -32,7 +32,7 @@ UNSEEN, UNSAID, NONE_SUCH = (
 ASKED = ("model", "output_limit", "effort", "stream", "thinking", "thinking_budget")
 FIGURES = tuple(f"usage.{name}" for name in Usage.__struct_fields__)
 SAID = ("finish", "finish_raw", "model_served", "usage", *FIGURES, "text_present", "tool_calls",
-        "cut_tool_calls")  # fmt: skip
+        "cut_tool_calls", "response_id")  # fmt: skip
 """By a model, in its response."""
 INCLUDES = ("input_includes_cache", "output_includes_reasoning")
 """About figures that were said."""

@@ -12,10 +12,18 @@ from enum import Enum
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
 from stanchion.broker.plane.dialects.failures import classify
 from stanchion.broker.plane.sse import SseEvent, SseOverflowError, SseSplitter, StrayLine
-from stanchion.protocol.exchange import Answered, AnswerFlag, ErrorClass, ExchangeResult, Finish
+from stanchion.protocol.exchange import (
+    ID_LENGTH,
+    Answered,
+    AnswerFlag,
+    ErrorClass,
+    ExchangeResult,
+    Finish,
+)
 
 MAX_WHOLE_BYTES = 64 * 1024 * 1024
 WORDS = 500
+MAX_CALL_IDS = 256
 
 
 class Form(Enum):
@@ -156,6 +164,8 @@ class ResponseReader:
             input_includes_cache=reported.input_includes_cache,
             output_includes_reasoning=reported.output_includes_reasoning,
             flags=tuple(flag for flag, raised in _flags(told, result).items() if raised),
+            response_id=self._kept_id(told.response_id),
+            tool_call_ids=self._kept_ids(told.call_ids),
             malformed=_malformed(told),
             body_sha256=self._sha256.hexdigest(),
             body_bytes=self.size_bytes,
@@ -163,6 +173,12 @@ class ResponseReader:
 
     def _kept(self, words: str | None) -> str | None:
         return self._mask(words)[:WORDS] if words else None
+
+    def _kept_id(self, name: str | None) -> str | None:
+        return self._mask(name)[:ID_LENGTH] if name else None
+
+    def _kept_ids(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._mask(name)[:ID_LENGTH] for name in names[:MAX_CALL_IDS])
 
     def _collect(self, data: bytes) -> None:
         if self._whole is None or self._blind is not None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from stanchion.broker.plane.dialects.base import an_id
+
 _TEXT = ("text", "text_delta")
 _THINKING = ("thinking", "thinking_delta", "signature_delta", "redacted_thinking")
 """No sets: a type may be anything, a list too, and what has no hash is in none of them."""
@@ -17,6 +19,7 @@ _THINKING = ("thinking", "thinking_delta", "signature_delta", "redacted_thinking
 class _Call:
     """A tool call whose block has not ended."""
 
+    id: str | None
     named: bool
     given: object
     """The input of the block's start; servers have sent all of it there."""
@@ -39,6 +42,8 @@ class Blocks:
         self.text = False
         self.thinking = False
         self.whole_calls = 0
+        self.call_ids: list[str] = []
+        """Of whole calls that have one."""
         self._broken_calls = 0
         self._open: dict[int, _Call] = {}
 
@@ -82,6 +87,8 @@ class Blocks:
         whole = call.is_whole()
         self.whole_calls += whole
         self._broken_calls += not whole
+        if whole and call.id is not None:
+            self.call_ids.append(call.id)
 
     def _shown(self, part: dict[str, object]) -> None:
         """Text and thinking, which a start and a delta name alike; empty strings are no evidence.
@@ -98,4 +105,8 @@ class Blocks:
 
 def _call(block: dict[str, object]) -> _Call:
     name = block.get("name")
-    return _Call(named=isinstance(name, str) and bool(name), given=block.get("input"))
+    return _Call(
+        id=an_id(block.get("id")),
+        named=isinstance(name, str) and bool(name),
+        given=block.get("input"),
+    )

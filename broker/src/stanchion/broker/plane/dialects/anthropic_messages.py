@@ -12,7 +12,7 @@ import msgspec
 
 from stanchion.broker.plane.dialects.anthropic_blocks import Blocks
 from stanchion.broker.plane.dialects.anthropic_usage import UsageFold
-from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
+from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told, an_id
 from stanchion.broker.plane.dialects.words import Words
 from stanchion.protocol.exchange import Asked, Finish
 
@@ -31,6 +31,7 @@ class _Document(msgspec.Struct):
     """The members of an event or a whole message that matter; anything may be of any type."""
 
     kind: object = msgspec.field(default=None, name="type")
+    id: object = None
     message: object = None
     index: object = None
     content_block: object = None
@@ -82,6 +83,7 @@ class MessageFold:
         self._error: ProviderError | None = None
         self._finish_raw: str | None = None
         self._model: str | None = None
+        self._id: str | None = None
         self._words = Words()
         self._usage = UsageFold()
         self._blocks = Blocks()
@@ -118,7 +120,7 @@ class MessageFold:
         if message is None:
             return False
         self._note_error(message)
-        self._named(message.model)
+        self._named(message.model, message.id)
         self._usage.take(message.usage)
         self._blocks.content(message.content)
         self._stopped(message.stop_reason)
@@ -146,15 +148,18 @@ class MessageFold:
             text=blocks.text,
             tool_calls=blocks.whole_calls,
             cut_calls=blocks.cut_calls,
+            response_id=self._id,
+            call_ids=tuple(blocks.call_ids),
             malformed=self._words.malformed,
         )
 
     def _started(self, message: object) -> None:
-        self._named(_member(message, "model"))
+        self._named(_member(message, "model"), _member(message, "id"))
         self._usage.start(_member(message, "usage"))
         self._blocks.content(_member(message, "content"))
 
-    def _named(self, model: object) -> None:
+    def _named(self, model: object, response_id: object) -> None:
+        self._id = self._id or an_id(response_id)
         if self._model is None:
             self._model = self._words.text("model_served", model) or None
 

@@ -43,6 +43,10 @@ class Told(msgspec.Struct, frozen=True):
     """Whole ones."""
     cut_calls: int
     """Begun, and not whole."""
+    response_id: str | None = None
+    """As the provider names the response itself."""
+    call_ids: tuple[str, ...] = ()
+    """Of the whole tool calls that have one, in their order."""
     malformed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Of the words above, what was said where it cannot be one, by the name on record."""
 
@@ -90,6 +94,11 @@ class DialectReader:
     may_be_last: Callable[[ResponseFold], bool] = _never
     """Whether the event that was read last may end a response although more could follow: it waits
     for the next one, or for the end. For dialects without a terminal event."""
+
+
+def an_id(value: object) -> str | None:
+    """A name that a provider gave something; None = it gave none."""
+    return value if isinstance(value, str) and value else None
 
 
 REFUSALS = frozenset(

@@ -15,6 +15,7 @@ class Document(msgspec.Struct):
     """Anything may be of any type."""
 
     model: object = None
+    id: object = None
     choices: object = None
     usage: object = None
     error: object = None

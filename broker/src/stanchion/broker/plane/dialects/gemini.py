@@ -16,6 +16,7 @@ from stanchion.broker.plane.dialects.base import (
     ProviderError,
     ResponseFold,
     Told,
+    an_id,
 )
 from stanchion.broker.plane.dialects.gemini_errors import read_error
 from stanchion.broker.plane.dialects.gemini_parts import Parts
@@ -62,6 +63,7 @@ class _Document(msgspec.Struct):
     feedback: object = msgspec.field(default=None, name="promptFeedback")
     usage: object = msgspec.field(default=None, name="usageMetadata")
     model: object = msgspec.field(default=None, name="modelVersion")
+    id: object = msgspec.field(default=None, name="responseId")
     error: object = None
 
 
@@ -132,6 +134,7 @@ class GenerateFold:
         self._finishes: dict[int, str | None] = {}
         self._blocked: str | None = None
         self._model: str | None = None
+        self._id: str | None = None
         self._words = Words()
         self._usage = UsageFold()
         self._parts = Parts()
@@ -194,6 +197,8 @@ class GenerateFold:
             text=parts.text,
             tool_calls=parts.whole_calls,
             cut_calls=parts.cut_calls + (raw == MALFORMED_CALL),
+            response_id=self._id,
+            call_ids=tuple(parts.call_ids),
             malformed=self._words.malformed,
         )
 
@@ -224,6 +229,7 @@ class GenerateFold:
             self._error = read_error(document.error)
         if self._model is None:
             self._model = self._words.text("model_served", document.model) or None
+        self._id = self._id or an_id(document.id)
         self._usage.take(document.usage)
         feedback = document.feedback
         blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None

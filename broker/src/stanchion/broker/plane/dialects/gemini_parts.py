@@ -4,6 +4,8 @@ A call comes whole in one part. Where arguments are streamed (`partialArgs`, Ver
 "Streaming function call arguments"), it is whole with the part that says no more of it follows.
 """
 
+from stanchion.broker.plane.dialects.base import an_id
+
 
 class Parts:
     """What the content held so far."""
@@ -12,6 +14,8 @@ class Parts:
         self.text = False
         self.thinking = False
         self.whole_calls = 0
+        self.call_ids: list[str] = []
+        """Of whole calls that have one; most have none."""
         self._broken_calls = 0
         self._open_named: bool | None = None
         """Whether the call whose arguments are still coming has a name; None = there is none."""
@@ -51,3 +55,6 @@ class Parts:
         self._open_named = None
         self.whole_calls += whole
         self._broken_calls += not whole
+        call_id = an_id(call.get("id"))
+        if whole and call_id is not None:
+            self.call_ids.append(call_id)

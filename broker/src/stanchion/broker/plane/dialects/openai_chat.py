@@ -4,7 +4,7 @@ Source: OpenAI API reference, "Create chat completion" and "Chat completion chun
 compatible servers carry the page or the issue they were found in. It reads copies, never rewrites.
 """
 
-from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
+from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told, an_id
 from stanchion.broker.plane.dialects.chat_document import decoded, error_in, error_of, is_plain
 from stanchion.broker.plane.dialects.chat_parts import Parts
 from stanchion.broker.plane.dialects.chat_request import read_request
@@ -40,6 +40,7 @@ class ChatFold:
         self._error: ProviderError | None = None
         self._finish_raw: str | None = None
         self._model: str | None = None
+        self._id: str | None = None
         self._words = Words()
         self._usage = UsageFold()
         self._parts = Parts()
@@ -85,6 +86,8 @@ class ChatFold:
             text=parts.text,
             tool_calls=whole,
             cut_calls=self._calls.cut(),
+            response_id=self._id,
+            call_ids=self._calls.ids(),
             malformed=self._words.malformed,
         )
 
@@ -97,6 +100,8 @@ class ChatFold:
         if document.model != self._model:
             # A router may begin with the name it was asked for: the last one stands.
             self._model = self._words.text("model_served", document.model) or self._model
+        if self._id is None:
+            self._id = an_id(document.id)
         choices = document.choices if isinstance(document.choices, list) else []
         if document.usage is not None:
             self._usage.take(document.usage, passing=bool(choices))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
+from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told, an_id
 from stanchion.broker.plane.dialects.openai_usage import RESPONSES, UsageFold
 from stanchion.broker.plane.dialects.responses_output import Output
 from stanchion.broker.plane.dialects.words import Words
@@ -87,6 +87,7 @@ class ResponseFold:
         self._error: ProviderError | None = None
         self._finish_raw: str | None = None
         self._model: str | None = None
+        self._id: str | None = None
         self._words = Words()
         self._usage = UsageFold(RESPONSES)
         self._output = Output()
@@ -150,6 +151,8 @@ class ResponseFold:
             text=output.text,
             tool_calls=output.whole_calls,
             cut_calls=output.cut_calls,
+            response_id=self._id,
+            call_ids=tuple(output.call_ids),
             malformed=self._words.malformed,
         )
 
@@ -177,6 +180,7 @@ class ResponseFold:
             self._finish_raw = reason or status
 
     def _named(self, response: object) -> None:
+        self._id = self._id or an_id(_member(response, "id"))
         if self._model is None:
             self._model = self._words.text("model_served", _member(response, "model")) or None
 

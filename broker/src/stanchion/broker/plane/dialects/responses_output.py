@@ -5,6 +5,7 @@ calls that no event showed. Items are told apart by `output_index`, since server
 another id in each of its events (vercel/ai#18548).
 """
 
+from stanchion.broker.plane.dialects.base import an_id
 from stanchion.broker.plane.dialects.tool_calls import are_whole
 
 _NAMED = ("function_call", "custom_tool_call")
@@ -26,6 +27,8 @@ class Output:
         self.reasoned = False
         """A reasoning item, even one that holds nothing."""
         self.whole_calls = 0
+        self.call_ids: list[str] = []
+        """Of whole calls that have one."""
         self._broken_calls = 0
         self._open: set[int] = set()
 
@@ -74,6 +77,9 @@ class Output:
             self._open.discard(place)
             self.whole_calls += whole
             self._broken_calls += not whole
+            call_id = an_id(item.get("call_id"))
+            if whole and call_id is not None:
+                self.call_ids.append(call_id)
         else:
             self._shown(item)
 

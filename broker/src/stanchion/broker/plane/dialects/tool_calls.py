@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from stanchion.broker.plane.dialects.base import an_id
+
 
 @dataclass(slots=True)
 class _Call:
     id: object = None
+    """By which a fragment that begins another call is told."""
+    told_id: str | None = None
+    """The first that was said, which is what a harness keeps."""
     named: bool = False
     arguments: list[str] = field(default_factory=list)
 
@@ -38,6 +43,11 @@ class ToolCalls:
         """How many came whole."""
         return sum(map(_is_whole, (*self._earlier, *self._calls.values())))
 
+    def ids(self) -> tuple[str, ...]:
+        """Of those that came whole and have one."""
+        calls = (*self._earlier, *self._calls.values())
+        return tuple(call.told_id for call in calls if call.told_id is not None and _is_whole(call))
+
     def cut(self) -> int:
         """How many began and did not come whole."""
         return len(self._earlier) + len(self._calls) - self.whole()
@@ -49,6 +59,7 @@ class ToolCalls:
         named = bool(isinstance(name, str) and name)
         call = self._call(key, call_id, named=named)
         call.named = call.named or named
+        call.told_id = call.told_id or an_id(call_id)
         if isinstance(arguments, str):
             call.arguments.append(arguments)
         elif isinstance(arguments, dict):  # an object instead of its text
