@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stanchion.protocol.call_match import SentCalls, match_calls, not_compared
 from stanchion.protocol.evidence import (
     Answer,
     AnswerState,
@@ -61,6 +62,7 @@ class Row:
 DIED = SessionEnd(state=SessionState.MID_TURN, steps=1)
 LOST = Answer(path="/work/a", state=AnswerState.LOST)
 ABSENT = Answer(path="/work/a", state=AnswerState.ABSENT)
+SENT = SentCalls(exchange=1, calls=1, ids=("call_1",))
 LIMIT = Mismatch(exchange=1, field="output_limit", declared="128000", observed="32000")
 
 ROWS = [
@@ -129,6 +131,35 @@ ROWS = [
         msgspec.structs.replace(CLEAN, host=HostFacts(oom_kills=2)),
         EndReason.COMPLETED,
         (Flag.CHILD_OOM,),
+    ),
+    Row(
+        "a call that nobody sent",
+        msgspec.structs.replace(CLEAN, calls=match_calls([], ["made-up"])),
+        EndReason.COMPLETED,
+        (Flag.UNMATCHED_CALLS,),
+    ),
+    Row(
+        "a call that nobody saved",
+        msgspec.structs.replace(CLEAN, calls=match_calls([SENT], [])),
+        EndReason.COMPLETED,
+        (Flag.UNMATCHED_CALLS,),
+    ),
+    Row(
+        "a call that nobody saved before a kill",
+        msgspec.structs.replace(
+            claim(wait=WaitStatus(signal=9), session=DIED), calls=match_calls([SENT], [])
+        ),
+        EndReason.HARNESS_SIGNAL,
+    ),
+    Row(
+        "calls that match",
+        msgspec.structs.replace(CLEAN, calls=match_calls([SENT], ["call_1"])),
+        EndReason.COMPLETED,
+    ),
+    Row(
+        "calls that nobody could compare",
+        msgspec.structs.replace(CLEAN, calls=not_compared("too many")),
+        EndReason.COMPLETED,
     ),
     Row("bad key", wire(provider_refused=ErrorClass.AUTH), EndReason.PROVIDER_REFUSED),
     Row("cut at the limit", wire(last_finish=Finish.LENGTH, length_stops=1), EndReason.LENGTH_STOP),

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
+from stanchion.protocol.call_match import CallMatch
 from stanchion.protocol.exchange import ErrorClass, Finish, Mismatch
 from stanchion.protocol.refusal import Refusal
 
@@ -192,3 +193,5 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     answers_declared: bool = False
     model_expected: bool = True
     """False = the launch allows no request, so that none is missed."""
+    calls: CallMatch | None = None
+    """Tool calls on the wire against those of the saved conversation; None = not compared."""

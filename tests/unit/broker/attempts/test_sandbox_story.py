@@ -1,15 +1,17 @@
-from stanchion.broker.attempts.sandbox_story import SandboxStory
+from stanchion.broker.attempts.sandbox_story import MOST_CALLS, SandboxStory
 from stanchion.protocol.events import (
     Claimed,
     ConfigWritten,
     HarnessEnded,
     HarnessStarted,
     IsolationChecked,
+    TranscriptChanged,
     Unknown,
     VerifierEnded,
     Warned,
 )
 from stanchion.protocol.evidence import Claim, VerifierRun, WaitStatus
+from stanchion.protocol.transcript import ItemKind, ToolUse, TranscriptItem
 
 
 def run(text: str) -> VerifierRun:
@@ -57,3 +59,21 @@ def test_a_claim_that_is_silent_about_isolation_keeps_what_was_checked() -> None
     story.tell(IsolationChecked(mode="M2", checks={}))
     story.tell(Claimed(claim=Claim()))
     assert (story.isolation, story.verifier) == ("M2", None)
+
+
+def test_each_call_of_the_conversation_counts_once_until_there_are_too_many() -> None:
+    story = SandboxStory()
+
+    def call(number: int, call_id: str | None) -> TranscriptChanged:
+        tool = ToolUse(name="bash", call_id=call_id, status="running")
+        item = TranscriptItem(id=str(number), session="s", kind=ItemKind.TOOL, tool=tool)
+        return TranscriptChanged(item=item)
+
+    for event in (call(1, "a"), call(1, "a"), call(2, None)):
+        story.tell(event)
+    story.tell(TranscriptChanged(item=TranscriptItem(id="t", session="s", kind=ItemKind.TEXT)))
+    assert story.saved_calls == ("a", None)
+
+    for number in range(MOST_CALLS + 1):
+        story.tell(call(number, "x"))
+    assert story.saved_calls is None, "what was not remembered is not compared"

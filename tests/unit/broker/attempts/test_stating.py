@@ -13,6 +13,7 @@ OBSERVED, MALFORMED = FactStatus.OBSERVED, FactStatus.MALFORMED
 UNSEEN, UNSAID = FactStatus.NOT_OBSERVED, FactStatus.NOT_REPORTED
 NONE_SUCH = FactStatus.NOT_APPLICABLE
 WITHOUT_STATUS = {
+    "tool_call_ids",
     "result", "usage_why", "ambiguous", "flags", "malformed", "facts"
 }  # fmt: skip
 """Never null, or itself a reason."""

@@ -2,6 +2,7 @@ import msgspec
 
 from stanchion.broker.attempts.wire_fold import WireFold
 from stanchion.broker.plane.dialects.openai_chat import read_request
+from stanchion.protocol.call_match import SentCalls
 from stanchion.protocol.exchange import Answered, ErrorClass, ExchangeResult, Finish, Mismatch
 from stanchion.protocol.usage import Usage
 
@@ -234,3 +235,15 @@ def test_a_limit_that_the_broker_wrote_is_told_from_one_that_it_found() -> None:
     wire.started(2, SENT, corrections=(SENT.output_limit_field,))
     wire.started(3, SENT)
     assert wire.limit_corrected
+
+
+def test_tool_calls_of_completed_main_responses_are_kept_for_the_comparison() -> None:
+    def calling(*ids: str, **more: object) -> Answered:
+        return msgspec.structs.replace(GOOD, tool_calls=len(ids), tool_call_ids=ids, **more)
+
+    wire = folded(calling("a", "b"), calling(), calling("c", result=ExchangeResult.TRUNCATED))
+    wire.started(9, SENT, side="title")
+    wire.ended(9, calling("d"), at_ms=1, scrubbed=False)
+
+    assert wire.sent_calls == [SentCalls(exchange=0, calls=2, ids=("a", "b"))]
+    assert not wire.more_calls

@@ -9,6 +9,7 @@ import contextlib
 
 from stanchion.broker.attempts.attempt import Attempt
 from stanchion.broker.attempts.verdict import Verdict, decide
+from stanchion.protocol.call_match import CallMatch, match_calls, not_compared
 from stanchion.protocol.codec import digest
 from stanchion.protocol.events import AssertedBy, HostReported, RunClosed
 from stanchion.protocol.evidence import Evidence, HostFacts
@@ -48,7 +49,15 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
         isolation_asked=spec.sandbox.isolation,
         answers_declared=spec.workspace.answers is not None,
         model_expected=spec.budget.requests != 0,
+        calls=_calls(attempt),
     )
+
+
+def _calls(attempt: Attempt) -> CallMatch:
+    saved = attempt.story.saved_calls
+    if saved is None or attempt.wire.more_calls:
+        return not_compared("there were more than are remembered")
+    return match_calls(attempt.wire.sent_calls, saved)
 
 
 async def _seal(attempt: Attempt, host: HostFacts, verdict: Verdict) -> None:

@@ -12,12 +12,17 @@ from stanchion.protocol.events import (
     Stage,
     StageChanged,
     StageState,
+    TranscriptChanged,
     Unknown,
     VerifierEnded,
     VitalsSampled,
 )
 from stanchion.protocol.evidence import Claim, VerifierRun
+from stanchion.protocol.transcript import TranscriptItem
 from stanchion.protocol.vitals import Vitals
+
+MOST_CALLS = 50_000
+"""Tool calls of one conversation that are remembered."""
 
 
 @dataclass(slots=True)
@@ -37,6 +42,9 @@ class SandboxStory:
     vitals: Vitals | None = None
     vitals_at_ms: int | None = None
     _verifier: VerifierRun | None = None
+    _calls: dict[str, str | None] = field(default_factory=dict)
+    """The id of each tool call of the conversation, by item."""
+    _more_calls: bool = False
 
     def tell(self, event: Event | Unknown, *, at_ms: int | None = None) -> None:
         """Take one event, in order; `at_ms` is the broker's clock when it came."""
@@ -45,10 +53,17 @@ class SandboxStory:
                 self.stage, self.stage_state = event.stage, event.state
             case VitalsSampled():
                 self.vitals, self.vitals_at_ms = event.vitals, at_ms
+            case TranscriptChanged():
+                self._said(event.item)
             case IsolationChecked():
                 self.isolation, self.checks = event.mode, event.checks
             case ConfigWritten():
                 self.written = event
+            case _:
+                self._harness(event)
+
+    def _harness(self, event: Event | Unknown) -> None:
+        match event:
             case HarnessStarted():
                 self.harness_started = True
             case HarnessEnded():
@@ -60,6 +75,19 @@ class SandboxStory:
                 self.isolation = event.claim.isolation or self.isolation
             case _:
                 pass
+
+    def _said(self, item: TranscriptItem) -> None:
+        if item.tool is None:
+            return
+        if item.id in self._calls or len(self._calls) < MOST_CALLS:
+            self._calls[item.id] = item.tool.call_id
+        else:
+            self._more_calls = True
+
+    @property
+    def saved_calls(self) -> tuple[str | None, ...] | None:
+        """The id of each tool call of the conversation; None = there were too many to remember."""
+        return None if self._more_calls else tuple(self._calls.values())
 
     @property
     def verifier(self) -> VerifierRun | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from stanchion.broker.plane.dialects.base import REFUSALS
+from stanchion.protocol.call_match import SentCalls
 from stanchion.protocol.evidence import WireFacts
 from stanchion.protocol.exchange import (
     Answered,
@@ -19,6 +20,9 @@ from stanchion.protocol.exchange import (
     Mismatch,
 )
 from stanchion.protocol.usage import Usage, agreed, mixed, total
+
+MOST_RESPONSES = 20_000
+"""With tool calls, that are remembered."""
 
 
 @dataclass(slots=True)
@@ -62,6 +66,10 @@ class WireFold:
     """How often requests left, each try counted."""
     ambiguous: int = 0
     """Sendings of which nobody knows whether the provider processed them."""
+    sent_calls: list[SentCalls] = field(default_factory=list)
+    """Tool calls of completed main responses that had any, as far as they are remembered."""
+    more_calls: bool = False
+    """There were more."""
     _under_way: dict[int, _UnderWay] = field(default_factory=dict)
     _usages: list[Usage | None] = field(default_factory=list)
     _includes_cache: list[bool | None] = field(default_factory=list)
@@ -144,7 +152,7 @@ class WireFold:
             self._includes_cache.append(answered.input_includes_cache)
             self._includes_reasoning.append(answered.output_includes_reasoning)
         if self._under_way.pop(number, _UnderWay()).side is None:
-            self._main_ended(answered, at_ms, cost=cost)
+            self._main_ended(number, answered, at_ms, cost=cost)
 
     def _of(self, number: int) -> _UnderWay:
         return self._under_way.setdefault(number, _UnderWay())
@@ -153,8 +161,10 @@ class WireFold:
         self.sendings += 1
         self.ambiguous += ambiguous
 
-    def _main_ended(self, answered: Answered, at_ms: int, *, cost: bool) -> None:
+    def _main_ended(self, number: int, answered: Answered, at_ms: int, *, cost: bool) -> None:
         self.last = answered
+        if answered.result is ExchangeResult.COMPLETED and answered.tool_calls != 0:
+            self._calls_sent(number, answered)
         self.length_stops += answered.finish is Finish.LENGTH
         self.whole += answered.result is ExchangeResult.COMPLETED
         if answered.has_content:
@@ -164,6 +174,13 @@ class WireFold:
         began = answered.status is not None or answered.result is ExchangeResult.INTERRUPTED
         if cost and began:
             self._reasoning.append(answered.reasoning_present)
+
+    def _calls_sent(self, number: int, answered: Answered) -> None:
+        if len(self.sent_calls) == MOST_RESPONSES:
+            self.more_calls = True
+            return
+        ids = answered.tool_call_ids
+        self.sent_calls.append(SentCalls(exchange=number, calls=answered.tool_calls, ids=ids))
 
     @property
     def usage(self) -> Usage:

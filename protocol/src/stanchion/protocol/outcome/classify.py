@@ -286,6 +286,16 @@ def classify(evidence: Evidence) -> Outcome:
     )
 
 
+def _unmatched(evidence: Evidence, reason: EndReason) -> bool:
+    """A call that nobody sent always counts; one that nobody saved only where the agent came to its
+    own end, for what kills a harness may well come between a response and its saving.
+    """
+    calls = evidence.calls
+    if calls is None:
+        return False
+    return bool(calls.nobody_sent or (calls.nobody_saved and reason is EndReason.COMPLETED))
+
+
 def _flags(evidence: Evidence, reason: EndReason) -> tuple[Flag, ...]:
     claim, wire, host = evidence.claim, evidence.wire, evidence.host
     answers = (claim.answers if claim else None) or ()
@@ -298,6 +308,7 @@ def _flags(evidence: Evidence, reason: EndReason) -> tuple[Flag, ...]:
         Flag.CHILD_OOM: bool(host.oom_kills) and reason is not EndReason.OOM,
         Flag.LENGTH_RECOVERED: wire.length_stops > 0 and reason is EndReason.COMPLETED,
         Flag.SECRET_SCRUBBED: wire.secret_scrubbed,
+        Flag.UNMATCHED_CALLS: _unmatched(evidence, reason),
         Flag.EFFORT_UNDECLARED: not evidence.effort_declared,
         Flag.MODEL_DIFFERS: any(m != evidence.model_asked for m in wire.models_served),
         Flag.ISOLATION_WEAK: bool(
