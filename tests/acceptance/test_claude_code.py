@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.small_tasks import Stanchion
+from fakes.whole_trajectory import assert_whole_trajectory
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
@@ -51,3 +52,7 @@ def test_hello_is_solved_and_the_receipts_audit(stanchion: Stanchion) -> None:
     demands = ("--require", "effort=max", "--require", "output_limit=128000")
     code, output, errors = stanchion("audit", bundle, *demands)
     assert code == 0, output.decode() + errors
+    document = assert_whole_trajectory(result)
+    joined = {step["extra"]["stanchion"]["joined_by"] for step in document["steps"]
+              if step["source"] == "agent"}  # fmt: skip
+    assert joined == {"response_id"}

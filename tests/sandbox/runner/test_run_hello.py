@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from fakes.file_there import until_there
+from fakes.whole_trajectory import assert_whole_trajectory
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
@@ -125,6 +126,7 @@ def test_a_run_is_graded_and_says_all_of_it_in_one_document(stanchion: Command) 
     assert (attempt / "artifacts/work/hello.txt").read_text() == "Hello from inside the sandbox.\n"
     assert (attempt / "verifier" / "reward.txt").read_text().strip() == "1"
     assert (attempt / "transcript.jsonl").read_bytes().count(b"\n") > 3
+    assert_whole_trajectory(result)
     code, shown, _ = stanchion("show", "out", "--json")
     assert (code, decode(shown, AttemptResult)) == (0, result)
     code, audited, errors = stanchion("audit", "out", "--require", "effort=max")

@@ -49,6 +49,8 @@ class TranscriptItem(msgspec.Struct, frozen=True, kw_only=True):
     finish: str | None = None
     """The harness's word for why the response stopped (step_end only)."""
     usage: Usage | None = None
+    response_id: str | None = None
+    """The provider's name of the response that it is of, where the harness keeps it."""
 
 
 class TaskListItem(msgspec.Struct, frozen=True, kw_only=True):

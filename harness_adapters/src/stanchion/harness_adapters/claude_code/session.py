@@ -179,6 +179,7 @@ class ClaudeCodeSession:
                 parent_session=None if conversation is None else self._root,
                 kind=ItemKind.STEP_END,
                 finish=reason,
+                response_id=response.id,
             ),
             StepSaved(session=session, id=response.id, reason=reason, counts=counts),
         ]

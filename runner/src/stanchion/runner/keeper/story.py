@@ -29,6 +29,7 @@ from stanchion.runner.keeper.order import BrokerAway, Ended, NotOpened, Opened, 
 from stanchion.runner.keeper.recorder import Recorder
 from stanchion.runner.launching.rehearsals import rehearsing
 from stanchion.runner.results.job_folder import write_json
+from stanchion.runner.trajectory.files import write_trajectory
 
 CLOSING_S = 30.0
 log = logging.getLogger(__name__)
@@ -241,4 +242,8 @@ class Attempt:
         """The result file, whole or not at all."""
         path = self._folder / "result.json"
         write_json(path, result)
+        try:
+            write_trajectory(self._folder)
+        except Exception:  # the result stands; `stanchion export` makes a trajectory at any time
+            log.exception("the trajectory could not be written")
         return path
