@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from stanchion.harness_adapters.base import Adapter
+from stanchion.harness_adapters.base import Adapter, all_corrections
 from stanchion.harness_adapters.registry import NAMES, adapter
-from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 from stanchion.runner.harnesses import records
 from stanchion.runner.harnesses.cells import LIMITS, TRAPS, Cell, cells
 from stanchion.runner.harnesses.check_table import request_text
@@ -47,14 +47,23 @@ def _facts(found: Adapter) -> Iterator[tuple[str, str]]:
     yield "waits for headers", f"{found.header_wait_s} s"
     yield "memory", f"at least {found.min_memory_mb} MB"
     for dialect in found.dialects:
-        for correction in found.corrections(dialect, LIMITS[-1]):
-            yield f"corrected, `{dialect}`", f"`{correction.field}`: {correction.why}"
+        yield from _corrected(found, dialect)
         for side in found.side_requests(dialect):
             yield f"side request, `{dialect}`", f"{side.name}, up to {side.max_output_tokens}"
     for refuses in found.refuses:
         words = ", ".join(f"`{word}`" for word in refuses.efforts) or "any effort"
         above = f" above {refuses.above}" if refuses.above else ""
         yield f"refused, `{refuses.dialect}`", f"{words}{above}: {refuses.why}"
+
+
+def _corrected(found: Adapter, dialect: Dialect) -> Iterator[tuple[str, str]]:
+    """Of all words; those that need another correction than the limit's are named."""
+    always = found.corrections(dialect, LIMITS[-1])
+    for correction in always:
+        yield f"corrected, `{dialect}`", f"`{correction.field}`: {correction.why}"
+    for word in EFFORT_WORDS[dialect]:
+        for correction in all_corrections(found, dialect, LIMITS[-1], word)[len(always) :]:
+            yield f"corrected, `{dialect}`, `{word}`", f"`{correction.field}`: {correction.why}"
 
 
 def _record(found: Adapter, record: records.ConformanceRecord) -> Iterator[str]:

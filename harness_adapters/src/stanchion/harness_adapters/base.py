@@ -6,7 +6,7 @@ end. Pure: an adapter reads and writes values; the supervisor does the files and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.events import StepSaved
@@ -184,3 +184,22 @@ class Adapter(Protocol):
     def session(self) -> SessionReader:
         """A fresh reader of what it saves."""
         ...
+
+
+@runtime_checkable
+class CorrectsEffort(Protocol):
+    """An adapter whose harness cannot say every effort word: the broker writes those."""
+
+    def effort_corrections(self, dialect: Dialect, effort: str | None) -> tuple[Correction, ...]:
+        """The change that brings this word to the wire; none where the harness says it itself."""
+        ...
+
+
+def all_corrections(
+    adapter: Adapter, dialect: Dialect, output_limit: int, effort: str | None
+) -> tuple[Correction, ...]:
+    """Everything that the broker writes for this harness under these terms."""
+    found = adapter.corrections(dialect, output_limit)
+    if isinstance(adapter, CorrectsEffort):
+        found += adapter.effort_corrections(dialect, effort)
+    return found

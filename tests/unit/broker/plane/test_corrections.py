@@ -53,6 +53,49 @@ def test_what_is_so_already_or_is_no_plain_value_stays_the_same_object(body: byt
     assert with_member(body, "max_tokens", 128_000) is body
 
 
+LEVEL = "generationConfig.thinkingConfig.thinkingLevel"
+
+
+@pytest.mark.parametrize(
+    ("body", "edited"),
+    [
+        (
+            b'{"a":1, "generationConfig": {"x":[{}], "thinkingConfig" :{"b":true} },"z":2}',
+            (
+                b'{"a":1, "generationConfig": {"x":[{}], "thinkingConfig" :'
+                b'{"b":true,"thinkingLevel":"xhigh"} },"z":2}'
+            ),
+        ),
+        (
+            b'{"generationConfig":{"thinkingConfig":{ }}}',
+            b'{"generationConfig":{"thinkingConfig":{"thinkingLevel":"xhigh" }}}',
+        ),
+        (
+            b'{"thinkingLevel":1,"generationConfig":{"thinkingConfig":{"thinkingLevel":"high"}}}',
+            b'{"thinkingLevel":1,"generationConfig":{"thinkingConfig":{"thinkingLevel":"xhigh"}}}',
+        ),
+    ],
+)
+def test_a_path_leads_into_objects_that_are_there(body: bytes, edited: bytes) -> None:
+    assert with_member(body, LEVEL, "xhigh") == edited
+    assert with_member(edited, LEVEL, "xhigh") is edited
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b'{"generationConfig":{}}',
+        b'{"generationConfig":[{"thinkingConfig":{}}]}',
+        b'{"generationConfig":{"thinkingConfig":"x"}}',
+        b'{"thinkingConfig":{},"generationConfig":{"a":{"thinkingConfig":{}}}}',
+        b'{"generationConfig":{"thinkingConfig":{"thinkingLevel":{}}}}',
+    ],
+)
+def test_no_object_is_made_for_a_path(body: bytes) -> None:
+    assert with_member(body, LEVEL, "xhigh") is body
+
+
 def test_a_word_is_written_as_json() -> None:
     assert with_member(b"{}", 'e"', 'a"\\é') == '{"e\\"":"a\\"\\\\é"}'.encode()
     assert with_member(b'{"e":"\\u006dax"}', "e", "max") == b'{"e":"\\u006dax"}'

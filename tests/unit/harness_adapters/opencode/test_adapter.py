@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from stanchion.harness_adapters.base import all_corrections
 from stanchion.harness_adapters.opencode import BINARY, OpenCode
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
@@ -42,9 +43,15 @@ def test_nothing_is_planned_for_a_launch_that_is_refused() -> None:
         OpenCode().plan(replace(PLAIN, output_limit=0))
 
 
-def test_it_needs_no_corrections_and_makes_no_side_requests() -> None:
+def test_it_needs_one_correction_of_a_word_and_makes_no_side_requests() -> None:
     adapter = OpenCode()
     assert adapter.corrections(Dialect.OPENAI_CHAT, 128_000) == ()
+    assert adapter.effort_corrections(Dialect.OPENAI_CHAT, "max") == ()
+    (made,) = all_corrections(adapter, Dialect.GEMINI, 128_000, "xhigh")
+    assert (made.field, made.value) == (
+        "generationConfig.thinkingConfig.thinkingLevel",
+        "xhigh",
+    )
     assert adapter.side_requests(Dialect.OPENAI_CHAT) == ()
     assert adapter.versions == ("1.18.33",)
     assert adapter.dialects == (

@@ -1,6 +1,11 @@
 import pytest
 
-from stanchion.harness_adapters.opencode.packages import CEILINGS, PACKAGES, package_of
+from stanchion.harness_adapters.opencode.packages import (
+    CEILINGS,
+    PACKAGES,
+    package_of,
+    unsaid_effort,
+)
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 
 
@@ -9,7 +14,8 @@ def test_the_effort_that_is_written_is_the_effort_that_is_read(dialect: Dialect)
     package = PACKAGES[dialect]
     for word in EFFORT_WORDS[dialect]:
         options = package.effort_options(word, None)
-        assert package.effort_in(options) == word
+        unsaid = unsaid_effort(dialect, word) is not None
+        assert package.effort_in(options) == (None if unsaid else word)
         assert package.thinking_budget(options) is None
 
 
@@ -17,6 +23,13 @@ def test_googles_package_takes_fewer_words_than_its_api() -> None:
     words = PACKAGES[Dialect.GEMINI].efforts
     assert words is not None
     assert set(EFFORT_WORDS[Dialect.GEMINI]) - set(words) == {"xhigh"}
+    field = "generationConfig.thinkingConfig.thinkingLevel"
+    assert unsaid_effort(Dialect.GEMINI, "xhigh") == field
+    options = PACKAGES[Dialect.GEMINI].effort_options("xhigh", None)
+    assert options == {"thinkingConfig": {"includeThoughts": True}}
+    assert unsaid_effort(Dialect.GEMINI, None) is None
+    assert {unsaid_effort(dialect, "high") for dialect in Dialect} == {None}
+    assert unsaid_effort(Dialect.ANTHROPIC_MESSAGES, "ultra") is None
 
 
 @pytest.mark.parametrize("options", [{}, {"thinkingConfig": "high"}, {"thinkingLevel": "high"}])

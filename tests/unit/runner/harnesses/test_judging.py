@@ -4,6 +4,8 @@ import dataclasses
 
 import pytest
 
+from stanchion.harness_adapters.base import Refuses
+from stanchion.harness_adapters.opencode import OpenCode
 from stanchion.harness_adapters.registry import adapter
 from stanchion.protocol.dialects import Dialect
 from stanchion.runner.harnesses.cells import Cell, Scenario
@@ -17,7 +19,7 @@ from stanchion.runner.harnesses.judging import (
 )
 from stanchion.runner.harnesses.wire_reading import Request, Seen
 
-CLAUDE, OPENCODE = adapter("claude_code"), adapter("opencode")
+CLAUDE = adapter("claude_code")
 CELL = Cell(
     "claude_code", "1", Dialect.ANTHROPIC_MESSAGES, 128_000, "max", Scenario.AGAIN
 )  # fmt: skip
@@ -76,18 +78,37 @@ def test_a_plain_cell_needs_an_answer() -> None:
     assert judge(plain, CLAUDE, SEEN, "x").verdict is Verdict.RIGHT
 
 
+class Choosy(OpenCode):
+    """OpenCode, if its package for Gemini had no word for the least effort."""
+
+    refuses = (Refuses(dialect=Dialect.GEMINI, id="effort_unwritable", efforts=("low",), why="w"),)
+
+
 def gemini(effort: str) -> Cell:
     return Cell("opencode", "1", Dialect.GEMINI, 200_000, effort, Scenario.PLAIN)
 
 
 def test_a_refusal_is_right_where_declared_and_running_there_is_wrong() -> None:
-    declared = OPENCODE.refuses[0]
-    word = declared.efforts[0]
-    assert judge_refusal(gemini(word), OPENCODE, declared.id).verdict is Verdict.REFUSED
-    assert judge_refusal(gemini(word), OPENCODE, "other").verdict is Verdict.WRONG
-    assert judge_refusal(gemini("low"), OPENCODE, declared.id).verdict is Verdict.WRONG
-    ran = judge(gemini(word), OPENCODE, SEEN, "completed")
+    choosy = Choosy()
+    assert judge_refusal(gemini("low"), choosy, "effort_unwritable").verdict is Verdict.REFUSED
+    assert judge_refusal(gemini("low"), choosy, "other").verdict is Verdict.WRONG
+    assert judge_refusal(gemini("high"), choosy, "effort_unwritable").verdict is Verdict.WRONG
+    ran = judge(gemini("low"), choosy, SEEN, "completed")
     assert (ran.verdict, "although the adapter declares" in str(ran.why)) == (Verdict.WRONG, True)
+
+
+def test_what_the_broker_writes_need_not_have_been_written_before() -> None:
+    field = "generationConfig.thinkingConfig.thinkingLevel"
+    request = Request(
+        limit=200_000, effort="xhigh", field="maxOutputTokens", limit_asked=200_000,
+        corrected=(field,),
+    )  # fmt: skip
+    seen = Seen(written_limit=200_000, written_effort=None, requests=(request,), answered=1)
+
+    assert judge(gemini("xhigh"), OpenCode(), seen, "completed").verdict is Verdict.RIGHT
+    assert judge(gemini("high"), OpenCode(), seen, "completed").verdict is Verdict.WRONG
+    other = changed(seen, written_effort="high")
+    assert judge(gemini("xhigh"), OpenCode(), other, "completed").verdict is Verdict.WRONG
 
 
 def test_an_attempt_that_left_nothing_is_wrong() -> None:

@@ -24,8 +24,9 @@ EFFORT_MEMBERS: dict[Dialect, tuple[str, ...]] = {
     Dialect.OPENAI_CHAT: ("reasoning_effort",),
     Dialect.OPENAI_RESPONSES: (),
     Dialect.ANTHROPIC_MESSAGES: (),
-    Dialect.GEMINI: (),
+    Dialect.GEMINI: ("generationConfig.thinkingConfig.thinkingLevel",),
 }
+"""The same of its effort; one that stands deeper by its path."""
 
 
 def check_launch(order: OpenRun, profiles: dict[str, Profile]) -> tuple[Profile, Account]:

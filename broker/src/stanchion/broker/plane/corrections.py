@@ -1,9 +1,10 @@
-"""Writes one top-level member of a JSON object and leaves every other byte as it is. Pure.
+"""Writes one member of a JSON object and leaves every other byte as it is. Pure.
 
 For the corrections that an adapter declares where its harness cannot say a limit or an effort
 itself. It decides where the member stands, or where it goes; it never decides what is corrected,
-and of a member that holds an object or an array it keeps away. The body must have passed the strict
-reading (one JSON object in UTF-8, no name twice), which is what makes the place unambiguous.
+makes no object that is not there, and of a member that holds one or an array it keeps away. The
+body must have passed the strict reading (one JSON object in UTF-8, no name twice), which is what
+makes the place unambiguous.
 """
 
 import json
@@ -39,11 +40,18 @@ def corrected(body: bytes, corrections: Iterable[Correction]) -> Corrected:
 
 
 def with_member(body: bytes, name: str, value: int | str) -> bytes:
-    """The object with this member; the same bytes where it is so already, or is no plain value."""
+    """The object with this member; the same bytes where it is so already, or is no plain value.
+
+    A dot in the name leads into an object; without that object the bytes stay the same too.
+    """
     text = body.decode()
     written = msgspec.json.encode(value).decode()
-    end = _skip(text, 0)
-    for key, start, end in _members(text):
+    *parents, name = name.split(".")
+    at = _object(text, parents)
+    if at is None:
+        return body
+    end = at
+    for key, start, end in _members(text, at):
         if key == name:
             if text[start] in "{[" or _is(text[start:end], value):
                 return body
@@ -54,9 +62,21 @@ def with_member(body: bytes, name: str, value: int | str) -> bytes:
     return (text[:end] + "," + member + text[end:]).encode()
 
 
-def _members(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each member's name, and where its value begins and ends."""
-    at = _skip(text, _skip(text, 0) + 1)
+def _object(text: str, path: Iterable[str]) -> int | None:
+    """Where the object at the end of this path begins; None = there is none."""
+    at = _skip(text, 0)
+    for name in path:
+        inside = (start for key, start, _ in _members(text, at) if key == name)
+        start = next(inside, None)
+        if start is None or text[start] != "{":
+            return None
+        at = start
+    return at
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+    """Each member of the object there: its name, and where its value begins and ends."""
+    at = _skip(text, at + 1)
     while text[at] != "}":
         name, at = _decoder.raw_decode(text, at)
         start = _skip(text, _skip(text, at) + 1)

@@ -15,7 +15,7 @@ from stanchion.harness_adapters.base import (
     Written,
 )
 from stanchion.harness_adapters.opencode import check, config
-from stanchion.harness_adapters.opencode.packages import PACKAGES
+from stanchion.harness_adapters.opencode.packages import PACKAGES, unsaid_effort
 from stanchion.harness_adapters.opencode.session import OpenCodeSession
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import Correction, SideRequest
@@ -33,22 +33,23 @@ class OpenCode:
     versions: tuple[str, ...] = (config.VERSION,)
     dialects: tuple[Dialect, ...] = tuple(PACKAGES)
     asks_model = True
-    refuses: tuple[Refuses, ...] = (
-        Refuses(
-            dialect=Dialect.GEMINI,
-            id="effort_unwritable",
-            efforts=("xhigh",),
-            why=f"its package {PACKAGES[Dialect.GEMINI].npm} does not know the word and ends "
-            "before it asks",
-        ),
-    )
+    refuses: tuple[Refuses, ...] = ()
     header_wait_s = config.HEADER_WAIT_S
     min_memory_mb = 1536
     """The program alone peaks at 0.8 GB; under 0.7 GB it is killed before its first request."""
 
     def corrections(self, dialect: Dialect, output_limit: int) -> tuple[Correction, ...]:  # noqa: ARG002 - the same for each
-        """None: it can be told everything itself."""
+        """None: it can be told every limit itself."""
         return ()
+
+    def effort_corrections(self, dialect: Dialect, effort: str | None) -> tuple[Correction, ...]:
+        """A word that the dialect's package would end the harness for."""
+        field = unsaid_effort(dialect, effort)
+        if field is None or effort is None:
+            return ()
+        npm = PACKAGES[dialect].npm
+        why = f"opencode's package {npm} takes no such word and ends before it asks"
+        return (Correction(field=field, value=effort, why=why),)
 
     def side_requests(self, dialect: Dialect) -> tuple[SideRequest, ...]:  # noqa: ARG002 - the same for each
         """None: titles are off, and nothing else was seen on the wire."""

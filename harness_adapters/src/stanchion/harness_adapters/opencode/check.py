@@ -75,7 +75,9 @@ def _check_ceiling(settings: Settings, package: Package) -> None:
 
 def _check_effort(effort: str | None, package: Package) -> None:
     common.check_effort_form(NAME, effort)
-    if effort is not None and package.efforts is not None and effort not in package.efforts:
+    if effort is None or package.efforts is None or effort in package.efforts:
+        return
+    if package.effort_field is None:
         raise refuse(
             "effort_unwritable",
             field="--effort",

@@ -33,6 +33,8 @@ class Package:
     """The part of a model id by which the package lowers every limit, and to what."""
     efforts: tuple[str, ...] | None
     """Words it takes; any other ends the harness before it asks. None = any word."""
+    effort_field: str | None = None
+    """Where the broker writes the others; None = they are refused."""
     version: str = "/v1"
     """The path that its base URL ends with."""
     model_in_path: bool = False
@@ -95,11 +97,16 @@ def _anthropic_budget(options: Json) -> int | None:
     return budget if isinstance(budget, int) and not isinstance(budget, bool) else 1024
 
 
+GOOGLE_LEVELS = ("minimal", "low", "medium", "high")
+
+
 def _google_options(word: str | None, budget: int | None) -> Json:
-    level: Json = {} if word is None else {"thinkingLevel": word}
+    level: Json = {"thinkingLevel": word} if word in GOOGLE_LEVELS else {}
     tokens: Json = {} if budget is None else {"thinkingBudget": budget}
-    said = level | tokens
-    return {"thinkingConfig": {"includeThoughts": True, **said}} if said else {}
+    if word is None and budget is None:
+        return {}
+    # Without a level there is still the object that the broker writes one into.
+    return {"thinkingConfig": {"includeThoughts": True, **level, **tokens}}
 
 
 def _google_budget(options: Json) -> int | None:
@@ -156,12 +163,21 @@ PACKAGES: dict[Dialect, Package] = {
         thinking_budget=_google_budget,
         budget_on_top=False,
         ceiling=lambda _model: None,
-        efforts=("minimal", "low", "medium", "high"),
+        efforts=GOOGLE_LEVELS,
+        effort_field="generationConfig.thinkingConfig.thinkingLevel",
         version="/v1beta",
         model_in_path=True,
     ),
 }
 """The first is the one that a launch without a dialect of its own gets."""
+
+
+def unsaid_effort(dialect: Dialect, effort: str | None) -> str | None:
+    """The body field that the broker must write this word into, since the package takes it not."""
+    package = PACKAGES.get(dialect)
+    if package is None or effort is None or package.efforts is None or effort in package.efforts:
+        return None
+    return package.effort_field
 
 
 def package_of(npm: object) -> Package | None:

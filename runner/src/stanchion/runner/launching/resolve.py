@@ -6,7 +6,7 @@ sandbox to guess. Refuses what the dialect or the harness would misread.
 
 from dataclasses import dataclass
 
-from stanchion.harness_adapters.base import Adapter, Settings
+from stanchion.harness_adapters.base import Adapter, Settings, all_corrections
 from stanchion.harness_adapters.limits import resolve_context, resolve_output
 from stanchion.harness_adapters.registry import adapter
 from stanchion.harness_adapters.thinking import check_budget
@@ -153,7 +153,7 @@ def resolve(
         limits=Limits(output_tokens=output, context=context),
         effort=effort,
         deadlines=Deadlines(agent_s=config.agent_s, verifier_s=config.verifier_s),
-        corrections=adapter.corrections(dialect, output.value),
+        corrections=all_corrections(adapter, dialect, output.value, effort.word),
         side_requests=adapter.side_requests(dialect),
         waits=Waits(header_wait_s=adapter.header_wait_s, max_wait_s=profile.max_wait_s),
         watchdog=WatchdogLimits(failing_s=profile.failing_s, silent_s=profile.silent_s),
