@@ -32,9 +32,9 @@ acceptance: setup ## long scenarios of the whole product, real harness in the re
 	$(PYTEST) -m acceptance tests/acceptance tests/conformance/sdk
 
 faults: setup ## the whole fault matrix: each way to die ends by its right name; a table and one line
-	@rm -f build/faults.jsonl; mkdir -p build
-	-STANCHION_FAULTS_FILE=build/faults.jsonl $(PYTEST) -q -m "faults or not faults" tests/conformance/faults
-	@PYTHONPATH=tests $(BIN)/python tests/conformance/faults/table.py build/faults.jsonl
+	@rm -f build/faults.jsonl; mkdir -p build; touch build/faults.jsonl
+	@STANCHION_FAULTS_FILE=build/faults.jsonl $(PYTEST) -q -m "faults or not faults" tests/conformance/faults; \
+	tests=$$?; PYTHONPATH=tests $(BIN)/python tests/conformance/faults/table.py build/faults.jsonl && exit $$tests
 
 faults-record: setup ## the same, and keep each row's evidence for the tests that need no harness
 	STANCHION_FAULTS_RECORD=1 $(PYTEST) -q -m "faults or not faults" tests/conformance/faults/test_faults.py

@@ -14,7 +14,20 @@ from stanchion.protocol.events import (
     StepSaved,
     decode_event,
 )
+from stanchion.supervisor.clock import SystemClock
 from stanchion.supervisor.run import Story
+
+
+class JumpingClock(SystemClock):
+    """The machine's own, but for the jumps that a row makes."""
+
+    ahead_ms = 0
+
+    def mono_ms(self) -> int:
+        return super().mono_ms() + self.ahead_ms
+
+    def wall_ms(self) -> int:
+        return super().wall_ms() + self.ahead_ms
 
 
 @dataclass
@@ -24,6 +37,7 @@ class Scene:
     broker: LiveBroker
     run: str
     story: Story
+    clock: JumpingClock
     host_facts: dict[str, object] = field(default_factory=dict)
     """What the launcher will say beside the sandbox's exit code."""
 
@@ -34,7 +48,19 @@ async def cancel(scene: Scene) -> None:
         await client.cancel(scene.run)
 
 
-ACTS: Mapping[str, Callable[[Scene], Awaitable[None]]] = {"cancel": cancel}
+async def jump_two_hours(scene: Scene) -> None:
+    """A machine that slept, or whose clock was set: both of the sandbox's clocks are ahead."""
+    scene.clock.ahead_ms += 2 * 3600 * 1000
+
+
+async def count_memory_kill(scene: Scene) -> None:
+    """The launcher's cgroup counts a kill by the memory limit."""
+    scene.host_facts |= {"oom_kills": 1, "oom_rose_before_end": True, "limits_enforced": True}
+
+
+ACTS: Mapping[str, Callable[[Scene], Awaitable[None]]] = {
+    act.__name__: act for act in (cancel, count_memory_kill, jump_two_hours)
+}
 
 EVENTS: Mapping[str, type[Event]] = {
     "start": HarnessStarted,

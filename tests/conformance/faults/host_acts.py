@@ -43,31 +43,59 @@ async def kill_broker(scene: Scene) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def _below(scene: Scene) -> list[psutil.Process]:
-    """Processes that work out of this state folder."""
+def _below(scene: Scene, *words: str) -> list[psutil.Process]:
+    """Processes that work out of this state folder and were started with all of these words."""
     root = str(scene.paths.root)
-    found = psutil.process_iter(["cmdline"])
-    return [
-        process for process in found if any(root in word for word in process.info["cmdline"] or ())
-    ]
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        line = process.info["cmdline"] or []
+        if any(root in word for word in line) and set(words) <= {Path(word).name for word in line}:
+            found.append(process)
+    assert found, f"nothing of {words} is running"
+    return found
 
 
 async def kill_sandbox(scene: Scene) -> None:
     """The sentry, as an outside reaper would."""
-    for process in _below(scene):
-        if any("runsc-sandbox" in word for word in process.cmdline()):
-            process.kill()
+    for process in _below(scene, "runsc-sandbox"):
+        process.kill()
 
 
 async def kill_keeper(scene: Scene) -> None:
     """The host process that owns the sandbox."""
-    for process in _below(scene):
-        if "stanchion.runner.keeper" in process.cmdline():
-            process.kill()
+    for process in _below(scene, "runsc", "run", "--bundle"):
+        keeper = process.parent()
+        assert keeper is not None
+        assert "stanchion.runner.keeper" in keeper.cmdline()
+        keeper.kill()
+
+
+async def abort_supervisor(scene: Scene) -> None:
+    """Process 1 of the sandbox dies of itself, as of a bug in its own code."""
+    for process in _below(scene, "runsc", "run", "--bundle"):
+        line = process.cmdline()
+        before = line[: line.index("run")]
+        await asyncio.to_thread(
+            subprocess.run, [*before, "kill", line[-1], "ABRT"], check=True, timeout=30
+        )
+
+
+async def kill_command_and_broker(scene: Scene) -> None:
+    """Nobody is left who would start the broker again: only keeper and sandbox are."""
+    scene.command.kill()
+    await kill_broker(scene)
 
 
 ACTS: Mapping[str, Callable[[Scene], Awaitable[None]]] = {
-    act.__name__: act for act in (cancel, kill_broker, kill_sandbox, kill_keeper)
+    act.__name__: act
+    for act in (
+        cancel,
+        kill_broker,
+        kill_sandbox,
+        kill_keeper,
+        abort_supervisor,
+        kill_command_and_broker,
+    )
 }
 
 

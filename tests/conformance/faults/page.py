@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from conformance.faults.rivals import RIVALS
 from conformance.faults.rows import Kind, Row
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "fault-matrix.md"
@@ -15,9 +16,9 @@ HEAD = """\
 # The fault matrix
 
 Generated from `tests/conformance/faults/rows` by `make faults-accept`. Each row is played by `make
-faults`: with the real OpenCode in gVisor, or where it says *scripted* with a harness that is a
-script under the real supervisor and the real broker. *Plain* is what a runner that takes the
-verifier's reward, and 0 where there is none, would have scored.
+faults`: with the real OpenCode or Claude Code in gVisor, or where it says *scripted* with a harness
+that is a script under the real supervisor and the real broker. *Plain* is what a runner that takes
+the verifier's reward, and 0 where there is none, would have scored.
 
 The columns to compare are the last two: a dead agent must not be a zero, a right answer must not be
 withheld, and whoever is healthy must not be stopped.
@@ -31,12 +32,7 @@ exit 0, a hang with heartbeats. *Counted as 0* is how many of the six entered th
 
 | system | version | counted as 0 | a right answer before a crash |
 |---|---|---|---|
-| Harbor | 0.25 | 6 of 6 | kept (by its source) |
-| NeMo Gym, opencode_agent | 0.4.0 | 6 of 6 | kept |
-| verifiers | 0.4.0 | 4 of 6 | lost |
-| Inspect, bridge | 0.3.285 | 3 of 5 that could be played | lost |
-| BenchFlow | 0.7.11 | 3 of 6 (the hang by its source) | lost (by its source) |
-| evalscope, external | 1.14.1 | 3 of 6, and 3 abort the run | lost |
+{rivals}
 
 verifiers, Inspect and BenchFlow withhold the score of a harness that exits with another code than
 0; what is in none of them at once are deaths with exit 0, hangs, and earned credit that is kept.
@@ -53,7 +49,10 @@ def page(rows: Sequence[Row]) -> str:
             (row for row in rows if row.kind is kind), key=lambda row: (row.family, row.name)
         )
         parts.append(f"\n## {title} ({len(these)})\n\n{_table(these)}")
-    return "".join([*parts, OTHERS])
+    rivals = "\n".join(
+        f"| {one.system} | {one.version} | {one.counted_as_0} | {one.credit} |" for one in RIVALS
+    )
+    return "".join([*parts, OTHERS.format(rivals=rivals)])
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -23,18 +23,20 @@ from stanchion.protocol.launch import Policy, WatchdogLimits
 from stanchion.protocol.outcome import Graded
 from stanchion.supervisor import evidence as kinds
 from stanchion.supervisor.evidence import Evidence, Tick
-from stanchion.supervisor.watchdog import Watchdog
+from stanchion.supervisor.watchdog import MOST_CREDIT_MS, Watchdog
 
 FOLDER = Path(__file__).parent / "recorded"
 WANTED = bool(os.environ.get("STANCHION_FAULTS_RECORD"))
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that the watchdog observed."""
 
     at_ms: int
     what: str
     fields: dict[str, object]
+    jumped: bool = False
+    """The clock was ahead from one moment to the next: no ticks came before this."""
 
 
 class Tape(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,18 +71,20 @@ class TapedWatchdog(Watchdog):
 
     def observe(self, evidence: Evidence, at_ms: int) -> Stop | None:
         """And keep it."""
+        jumped = at_ms - self.last_ms > MOST_CREDIT_MS
         self.last_ms = at_ms
-        if not isinstance(evidence, Tick) and self.stop is None:
+        if (jumped or not isinstance(evidence, Tick)) and self.stop is None:
             what = type(evidence).__name__
             fields = dict(_fields(evidence))
-            self.seen.append(Seen(at_ms=at_ms - self.began_ms, what=what, fields=fields))
+            since_ms = at_ms - self.began_ms
+            self.seen.append(Seen(at_ms=since_ms, what=what, fields=fields, jumped=jumped))
         return super().observe(evidence, at_ms)
 
     def tape(self) -> Tape:
         """All of it."""
         return Tape(
             limits=self.limits,
-            agent_s=self.agent_ms // 1000,
+            agent_s=self.agent_s,
             ended_ms=self.last_ms - self.began_ms,
             stop=self.stop,
             seen=tuple(self.seen),

@@ -43,6 +43,7 @@ class Harness(StrEnum):
     """Who plays the agent."""
 
     OPENCODE = "opencode"
+    CLAUDE_CODE = "claude_code"
     SCRIPTED = "scripted"
 
 
@@ -68,10 +69,16 @@ class Play(_Part, frozen=True, kw_only=True):
     """The script's last turn, so many times."""
     agent: str | None = None
     """The scripted harness's part, in Python: see `scripted_agent`."""
+    lies: dict[str, object] = {}
+    """What the scripted harness's configuration says on disk instead of what it was told."""
     tests: str | None = None
     """None: 1 if the answer file holds `right`, else 0."""
     agent_s: int = 3600
     """The agent's time limit, in seconds of a real run."""
+    slower: int = 1
+    """So many times as slow as other rows, where a busy machine would blur what is near a limit."""
+    verifier_s: int = 20
+    """That of the tests, in seconds as they are."""
     max_wait_s: int = 1200
     profile: str = "evals"
     """Of the real harness: `evals`, `impatient` (max_wait_s 3) or `poor` (2 requests)."""
@@ -141,6 +148,11 @@ def script_of(play: Play) -> str:
     script = play.script or 'version = 1\n[[turn]]\ntext = "All is done."\n'
     _, mark, last = script.rpartition("[[turn]]")
     return script + (mark + last) * (play.turns - 1)
+
+
+def scale_of(play: Play) -> float:
+    """Of this row."""
+    return SCALE / play.slower
 
 
 def scaled(seconds: float, *, scale: float = SCALE) -> int:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from conformance.faults.acts import Scene, acting
+from conformance.faults.acts import JumpingClock, Scene, acting
 from conformance.faults.outcome_seen import Seen
 from conformance.faults.recording import WANTED, TapedWatchdog, record
-from conformance.faults.rows import SCALE, Row, scaled, script_of
+from conformance.faults.rows import Row, scale_of, scaled, script_of
 from conformance.faults.scripted_agent import HEAD
 from fakes.attempt import Attempt, lay_out
 from fakes.launches import KEY
@@ -85,14 +85,16 @@ async def play(row: Row, broker: LiveBroker, folder: Path) -> Seen:
         attempt = lay_out(folder / "attempt", test_script=row.play.tests or TESTS)
         opened = await _open(row, broker, attempt, port)
         paths = replace(attempt.paths, run_dir=Path(opened.directory))
-        harness = ScriptedHarness(HEAD + (row.play.agent or ""))
-        story = Story(find_adapter=lambda _: harness, paths=paths, timing=QUICK)
-        async with acting(row.play.act, Scene(broker, opened.id, story)) as scene:
+        harness = ScriptedHarness(HEAD + (row.play.agent or ""), lies=row.play.lies)
+        clock = JumpingClock()
+        story = Story(find_adapter=lambda _: harness, paths=paths, clock=clock, timing=QUICK)
+        async with acting(row.play.act, Scene(broker, opened.id, story, clock)) as scene:
             await story.run()
         view = await broker.close(opened.id, **scene.host_facts)
         if WANTED:
             async with broker.client() as client:
-                await record(row, client, view, TapedWatchdog.made.pop().tape())
+                taped = TapedWatchdog.made.pop().tape() if TapedWatchdog.made else None
+                await record(row, client, view, taped)
     return seen_in(view)
 
 
@@ -100,17 +102,22 @@ async def _open(row: Row, broker: LiveBroker, attempt: Attempt, port: int) -> Ru
     """The attempt with its files beside the broker's sockets."""
     told = decode(attempt.paths.launch_file.read_bytes(), FrozenLaunch).spec
     answers = told.workspace.answers if row.play.declares_answer else None
+    scale = scale_of(row.play)
     spec = msgspec.structs.replace(
         told,
-        deadlines=Deadlines(agent_s=scaled(row.play.agent_s), verifier_s=20),
-        waits=Waits(header_wait_s=60, max_wait_s=scaled(row.play.max_wait_s)),
+        deadlines=Deadlines(
+            agent_s=scaled(row.play.agent_s, scale=scale), verifier_s=row.play.verifier_s
+        ),
+        waits=Waits(header_wait_s=60, max_wait_s=scaled(row.play.max_wait_s, scale=scale)),
         watchdog=WatchdogLimits(
-            failing_s=scaled(900), silent_s=scaled(2400), stream_live_s=scaled(300)
+            failing_s=scaled(900, scale=scale),
+            silent_s=scaled(2400, scale=scale),
+            stream_live_s=scaled(300, scale=scale),
         ),
         workspace=msgspec.structs.replace(
             told.workspace,
             answers=answers,
-            env={**told.workspace.env, "SCALE": str(SCALE)},
+            env={**told.workspace.env, "SCALE": str(scale)},
             verifier_env={**told.workspace.verifier_env, "ANSWER": str(attempt.answer)},
         ),
     )

@@ -7,11 +7,15 @@ where a row was wrong.
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.faults.outcome_seen import Judged
+from conformance.faults.rivals import RIVALS
+from conformance.faults.rows import read_rows
 
 VARIABLE = "STANCHION_FAULTS_FILE"
+Line = dict[str, object]
 COLUMNS = ("fault", "harness", "ended", "score", "plain runner", "")
 
 
@@ -22,7 +26,7 @@ def note(judged: Judged) -> None:
             lines.write(json.dumps(_line(judged)) + "\n")
 
 
-def _line(judged: Judged) -> dict[str, object]:
+def _line(judged: Judged) -> Line:
     row, seen = judged.row, judged.seen
     return {
         "fault": row.name,
@@ -36,21 +40,22 @@ def _line(judged: Judged) -> dict[str, object]:
         "false_zero": judged.false_zero,
         "false_stop": judged.false_stop,
         "false_null": judged.false_null,
+        "plain_zero": row.expected.score is None and seen.plain is not None,
     }
 
 
-def closing(lines: list[dict[str, object]]) -> str:
-    """The one plain line at the end."""
+def closing(lines: list[Line], absent: Sequence[str] = ()) -> str:
+    """The one plain line at the end. A row that was not played counts, and is not right."""
     right = sum(not line["wrong"] for line in lines)
     counts = {name: sum(bool(line[name]) for line in lines)
               for name in ("false_zero", "false_stop", "false_null")}  # fmt: skip
     return (
-        f"{len(lines)} faults, {right} right, {counts['false_zero']} false zeros, "
+        f"{len(lines) + len(absent)} faults, {right} right, {counts['false_zero']} false zeros, "
         f"{counts['false_stop']} false stops, {counts['false_null']} false nulls"
     )
 
 
-def table(lines: list[dict[str, object]]) -> str:
+def table(lines: list[Line]) -> str:
     """All rows, for people."""
     cells = [COLUMNS]
     for line in sorted(lines, key=lambda line: (str(line["kind"]), str(line["family"]))):
@@ -67,11 +72,30 @@ def table(lines: list[dict[str, object]]) -> str:
     )
 
 
+def others(lines: list[Line]) -> str:
+    """What a plain runner would have made of the same rows, and other systems of six of them."""
+    zeros = sum(bool(line["plain_zero"]) for line in lines)
+    parts = [f"a plain runner (the reward, 0 where there is none): {zeros} false zeros"]
+    parts += [
+        f"{one.system} {one.version}, of six such endings: counted as 0 {one.counted_as_0};"
+        f" a right answer before a crash {one.credit}"
+        for one in RIVALS
+    ]
+    return "\n".join(parts)
+
+
+def missing(lines: list[Line]) -> list[str]:
+    """Rows that were not played to their end."""
+    return sorted({row.name for row in read_rows()} - {str(line["fault"]) for line in lines})
+
+
 def main() -> int:
-    """The table of a file."""
+    """The table of a file; the closing line is the last."""
     lines = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
-    sys.stdout.write(f"{table(lines)}\n{closing(lines)}\n")
-    return int(any(line["wrong"] for line in lines))
+    absent = missing(lines)
+    notes = "".join(f"{name}: not played to its end\n" for name in absent)
+    sys.stdout.write(f"{table(lines)}\n\n{others(lines)}\n\n{notes}{closing(lines, absent)}\n")
+    return int(bool(absent) or any(line["wrong"] for line in lines))
 
 
 if __name__ == "__main__":

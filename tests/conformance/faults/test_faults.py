@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.faults import opencode_play, scripted_play
-from conformance.faults.opencode_play import Lab, free_port
+from conformance.faults import sandboxed_play, scripted_play
 from conformance.faults.outcome_seen import Judged
 from conformance.faults.rows import Harness, Row, read_rows
+from conformance.faults.sandboxed_play import Lab, free_port
 from conformance.faults.table import note
 from fakes.small_tasks import Stanchion
 from functional.broker.live import LiveBroker, live_broker
@@ -66,7 +66,16 @@ def lab(
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("row", rows(Harness.OPENCODE))
 def test_opencode(row: Row, lab: Lab, tmp_path: Path) -> None:
-    judge(Judged(row, opencode_play.play(row, lab, tmp_path)))
+    judge(Judged(row, sandboxed_play.play(row, lab, tmp_path)))
+
+
+@pytest.mark.sandbox
+@pytest.mark.harness
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("row", rows(Harness.CLAUDE_CODE))
+def test_claude_code(row: Row, lab: Lab, claude_code: HarnessPackage, tmp_path: Path) -> None:
+    assert claude_code.path.exists()
+    judge(Judged(row, sandboxed_play.play(row, lab, tmp_path)))
 
 
 def judge(judged: Judged) -> None:

@@ -1,9 +1,10 @@
-"""Plays a row with the real OpenCode in the real sandbox, by `stanchion run`."""
+"""Plays a row with a real harness in the real sandbox, by `stanchion run`."""
 
 import asyncio
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,11 +15,14 @@ from pathlib import Path
 from conformance.faults.host_acts import acting
 from conformance.faults.outcome_seen import Seen
 from conformance.faults.recording import WANTED, record
-from conformance.faults.rows import SCALE, Row, scaled, script_of
+from conformance.faults.rows import SCALE, Harness, Row, scaled, script_of
+from fakes.file_there import until_there
 from fakes.small_tasks import Stanchion, small_task
 from stanchion.broker.client import BrokerClient, StatePaths
 from stanchion.protocol.codec import decode
+from stanchion.protocol.outcome import EndReason
 from stanchion.protocol.result import AttemptResult
+from stanchion.runner.results.job_folder import RESULT
 
 KEY = "sk-of-the-lab-0123456789"
 RIGHT = """\
@@ -48,9 +52,11 @@ class Lab:
             waits = extra.get("max_wait_s", "1200")
             text += f"[profiles.{name}]\nwatchdog = {{ {watchdog}, max_wait_s = {waits} }}\n"
             text += f"budget = {extra['budget']}\n" if "budget" in extra else ""
-            text += f'[profiles.{name}.accounts.lab]\napi = "openai_chat"\n'
-            text += f'base_url = "http://127.0.0.1:{self.port}/v1"\ncredential = "file:key"\n'
-            text += "allow_plain_http = true\n"
+            for harness, (account, api) in ACCOUNTS.items():
+                text += f"# for {harness}\n"
+                text += f'[profiles.{name}.accounts.{account}]\napi = "{api}"\n'
+                text += f'base_url = "http://127.0.0.1:{self.port}/v1"\n'
+                text += 'credential = "file:key"\nallow_plain_http = true\n'
         (self.stanchion.folder / "stanchion.toml").write_text(text)
 
     def mend(self) -> None:
@@ -60,6 +66,10 @@ class Lab:
         key.chmod(0o600)
 
 
+ACCOUNTS = {
+    Harness.OPENCODE: ("lab", "openai_chat"),
+    Harness.CLAUDE_CODE: ("messages", "anthropic_messages"),
+}
 PROFILES: dict[str, dict[str, str]] = {
     "evals": {},
     "impatient": {"max_wait_s": "3"},
@@ -104,7 +114,8 @@ def task_of(row: Row, folder: Path) -> Path:
     """The row's task."""
     toml = (
         f'[environment]\nnetwork_mode = "no-network"\nmemory_mb = {row.play.memory_mb}\n'
-        f"[agent]\ntimeout_sec = {row.play.agent_s}\n[verifier]\ntimeout_sec = 20\n"
+        f"[agent]\ntimeout_sec = {row.play.agent_s}\n"
+        f"[verifier]\ntimeout_sec = {row.play.verifier_s}\n"
     )
     if row.play.declares_answer:
         toml += '[metadata.stanchion]\nanswer = ["/work/answer.txt"]\n'
@@ -116,7 +127,8 @@ def play(row: Row, lab: Lab, folder: Path) -> Seen:
     lab.mend()
     command = [
         *(sys.executable, "-m", "stanchion.runner", "run", str(task_of(row, folder))),
-        *("--harness", "opencode", "--model", "lab/scripted-1", "--profile", row.play.profile),
+        *("--harness", row.harness, "--model", f"{ACCOUNTS[row.harness][0]}/scripted-1"),
+        *("--profile", row.play.profile),
         *("--effort", "high", "--json", "-o", str(folder / "out")),
         *(("--context", str(row.play.context)) if row.play.context else ()),
     ]
@@ -133,9 +145,13 @@ def play(row: Row, lab: Lab, folder: Path) -> Seen:
         acting(row.play.act, lab.stanchion.state, process),
     ):
         output, errors = process.communicate(timeout=RUN_S)
-    assert output.count(b"\n") == 1, errors.decode()
+    if process.returncode == -signal.SIGKILL:  # by the row; the keeper goes on without it
+        (attempt,) = (folder / "out" / "attempts").iterdir()
+        until_there(attempt / RESULT, timeout_s=RUN_S)
+        output = (attempt / RESULT).read_bytes()
+    assert output, errors.decode()
     result = decode(output, AttemptResult)
-    if WANTED:
+    if WANTED and result.outcome.reason is not EndReason.BROKER_LOST:
         asyncio.run(_record(row, result, StatePaths(lab.stanchion.state)))
     return seen_in(result)
 
