@@ -77,6 +77,12 @@ def claude_code(cache_dir: Path) -> HarnessPackage:
 
 
 @pytest.fixture(scope="session")
+def codex(cache_dir: Path) -> HarnessPackage:
+    """The real Codex."""
+    return required("Codex", lambda: ensure_harness(cache_dir, "codex", "0.171.0", _quiet))
+
+
+@pytest.fixture(scope="session")
 def qwen_code(cache_dir: Path) -> HarnessPackage:
     """The real Qwen Code, with its Node."""
     return required("Qwen Code", lambda: ensure_harness(cache_dir, "qwen_code", "0.15.10", _quiet))
