@@ -10,7 +10,7 @@ import pytest
 
 from fakes.attempt import a_spec
 from fakes.scripted_harness import ScriptedSession
-from stanchion.harness_adapters.base import SqliteStore
+from stanchion.harness_adapters.base import LinesStore, SqliteStore, Store
 from stanchion.protocol.control import ExchangeSeen, WireEvent
 from stanchion.protocol.events import (
     Event,
@@ -63,7 +63,7 @@ async def watching(
     script: str,
     told: Told,
     *,
-    store: SqliteStore | None = None,
+    store: Store | None = None,
     limits: WatchdogLimits | None = None,
     argv: Sequence[str] = (),
     answers: Answers | None = None,
@@ -179,6 +179,16 @@ async def test_a_store_is_read_to_its_last_row_after_the_end(tmp_path: Path) -> 
     async with watching("true", told, store=store) as watch:
         await watch.run()
     writer.close()
+    said = [event.item.text for event in told.events if isinstance(event, TranscriptChanged)]
+    assert said == [str(number) for number in range(450)]
+
+
+async def test_a_store_of_lines_is_read_to_its_last_line_after_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    many = f'mkdir -p {folder}/1; seq -f \'{{"text": "%g"}}\' 0 449 > {folder}/1/a.jsonl'
+    told = Told()
+    async with watching(many, told, store=LinesStore(folder=str(folder))) as watch:
+        await watch.run()
     said = [event.item.text for event in told.events if isinstance(event, TranscriptChanged)]
     assert said == [str(number) for number in range(450)]
 

@@ -130,6 +130,39 @@ def test_hosts_that_cannot_be_written_are_only_a_warning(tmp_path: Path) -> None
     assert [event.what for event in events if isinstance(event, Warned)] == ["hosts"]
 
 
+class Remover(ScriptedHarness):
+    """Has something of the image taken away."""
+
+    removed: tuple[str, ...] = ()
+
+    def plan(self, settings: Settings) -> Plan:
+        return replace(super().plan(settings), removed=self.removed)
+
+
+def test_what_would_outrank_the_configuration_is_taken_away_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    attempt = lay_out(tmp_path)
+    kept, managed = tmp_path / "kept", tmp_path / "etc/managed"
+    for folder in (kept, managed):
+        folder.mkdir(parents=True)
+        (folder / "config.toml").write_text("x")
+    (tmp_path / "etc/link").symlink_to(kept)
+    harness = Remover("")
+    harness.removed = (str(managed), str(tmp_path / "etc/link"), str(tmp_path / "etc/none/there"))
+    done(attempt, harness)
+    assert list((tmp_path / "etc").iterdir()) == []
+    assert (kept / "config.toml").exists()
+
+
+def test_where_it_cannot_be_taken_away_nothing_starts(tmp_path: Path) -> None:
+    harness = Remover("")
+    harness.removed = ("/proc/self/status",)
+    with pytest.raises(RefusedError) as raised:
+        done(lay_out(tmp_path), harness)
+    assert raised.value.refusal.id == "config_unwritable"
+
+
 class Solver(ScriptedHarness):
     """Wants the solution and asks no model."""
 

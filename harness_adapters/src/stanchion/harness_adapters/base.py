@@ -63,6 +63,22 @@ class SqliteStore:
 
 
 @dataclass(frozen=True, slots=True)
+class LinesStore:
+    """Text files that the harness appends lines to, tailed read-only.
+
+    All files below `folder` whose names end in `suffix`, at most `depth` folders down; a row is the
+    file's path below the folder and one whole line.
+    """
+
+    folder: str
+    suffix: str = ".jsonl"
+    depth: int = 4
+
+
+Store = SqliteStore | LinesStore
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How the harness is started."""
 
@@ -70,9 +86,11 @@ class Plan:
     env: Mapping[str, str]
     files: tuple[PlannedFile, ...]
     stdin: bytes
-    store: SqliteStore | None
+    store: Store | None
     solution: bool = False
     """True = the task's solution belongs to the files it is started with."""
+    removed: tuple[str, ...] = ()
+    """Files and folders that an image may bring and that would outrank what is written here."""
 
 
 @dataclass(frozen=True, slots=True)

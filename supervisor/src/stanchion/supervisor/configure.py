@@ -77,6 +77,8 @@ def configure(
         _fill_workdir(paths.workdir_source, Path(spec.workspace.workdir), uid)
         _make_folder(Path(settings.home), uid)
         make_logs(paths, uid)
+        for place in plan.removed:
+            _remove(Path(place))
         for planned in plan.files:
             _write(planned, uid)
         if plan.solution:
@@ -133,6 +135,14 @@ def _write(planned: PlannedFile, uid: int) -> None:
     path.write_text(planned.text, encoding="utf-8")
     path.chmod(planned.mode)
     _own(path, uid)
+
+
+def _remove(path: Path) -> None:
+    """Take away what the image has there. Where it has nothing, nothing is written."""
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
 
 
 def _make_folder(path: Path, uid: int) -> None:

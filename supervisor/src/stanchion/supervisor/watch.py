@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stanchion.harness_adapters.base import SessionReader, SqliteStore
+from stanchion.harness_adapters.base import SessionReader, SqliteStore, Store
 from stanchion.protocol.control import ExchangeSeen, WireEvent
 from stanchion.protocol.events import (
     Event,
@@ -30,10 +30,11 @@ from stanchion.supervisor.linger import LINGER_MS, Linger
 from stanchion.supervisor.process_tree import ProcessTree, total_rss
 from stanchion.supervisor.relay import Relay
 from stanchion.supervisor.sensors.file_changes import FileChanges
+from stanchion.supervisor.sensors.lines_tail import LinesTail
 from stanchion.supervisor.sensors.pace import StoreRhythm
 from stanchion.supervisor.sensors.session import Session
 from stanchion.supervisor.sensors.stdout import pump
-from stanchion.supervisor.sensors.store import StoreSensor, StoreTail
+from stanchion.supervisor.sensors.store import StoreSensor, StoreTail, Tail
 from stanchion.supervisor.sensors.vitals import own_rss_bytes, sample_tree
 from stanchion.supervisor.sensors.wire import WireSense
 from stanchion.supervisor.watchdog import Watchdog
@@ -80,7 +81,7 @@ class Watch:
         *,
         spec: LaunchSpec,
         reader: SessionReader,
-        store: SqliteStore | None,
+        store: Store | None,
         answers: Answers,
         relay: Relay,
         publish: Callable[[Event], None],
@@ -102,7 +103,7 @@ class Watch:
         self._session = Session(reader, publish, self.observe)
         self._changes = FileChanges()
         self._store = (
-            StoreSensor(StoreTail(store), self._session.rows, rhythm.store, self._changes)
+            StoreSensor(_tail(store), self._session.rows, rhythm.store, self._changes)
             if store
             else None
         )
@@ -266,3 +267,8 @@ class Watch:
 def _why(**gauges: int | None) -> dict[str, str]:
     """The reason for each gauge that is null."""
     return {name: WHY[name] for name, value in gauges.items() if value is None}
+
+
+def _tail(store: Store) -> Tail:
+    """The reader for this kind of store."""
+    return StoreTail(store) if isinstance(store, SqliteStore) else LinesTail(store)

@@ -16,6 +16,7 @@ def test_it_is_started_without_a_shell_and_told_by_standard_input() -> None:
     assert plan.stdin == PLAIN.instruction.encode()
     assert PLAIN.instruction not in plan.argv
     assert plan.store is None
+    assert plan.removed == ("/etc/claude-code",)
     for flags in (("--setting-sources", "user"), ("--output-format", "stream-json")):
         at = plan.argv.index(flags[0])
         assert plan.argv[at + 1] == flags[1]

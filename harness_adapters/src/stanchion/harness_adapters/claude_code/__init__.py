@@ -64,6 +64,7 @@ class ClaudeCode:
             files=config.files(settings.home),
             stdin=settings.instruction.encode(),
             store=None,
+            removed=config.FOREIGN,
         )
 
     def read_back(self, env: Mapping[str, str], files: Mapping[str, bytes]) -> Written:

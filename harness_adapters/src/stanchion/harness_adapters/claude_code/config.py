@@ -33,6 +33,9 @@ COMPACT_NAME = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 NO_COMPACTION = "DISABLE_AUTO_COMPACT"
 ENDLESS = 100_000_000
 """An unknown window; without a word it takes 1,000,000 for granted and asks no more there."""
+FOREIGN = ("/etc/claude-code",)
+"""`managed-settings.json` there outranks everything, `managed-mcp.json` starts servers (read in the
+program)."""
 _MODELS = (
     "ANTHROPIC_MODEL",
     "ANTHROPIC_SMALL_FAST_MODEL",

@@ -16,6 +16,7 @@ from concurrent.futures.thread import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 from stanchion.harness_adapters.base import SqliteStore
@@ -39,6 +40,27 @@ Rows = Sequence[Sequence[object]]
 Stamp = tuple[int, int, int, int] | None
 
 
+class Tail(Protocol):
+    """What the sensor asks of the reader of a store, whatever kind it is of."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files whose change means that there may be more to read."""
+        ...
+
+    def stamp(self) -> Stamp:
+        """Changes whenever something was written."""
+        ...
+
+    def look(self, *, writer_gone: bool = False) -> Rows:
+        """New rows, at most ROWS_A_LOOK; fewer only where there are no more."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the store."""
+        ...
+
+
 class StoreTail:
     """The reader of one store; a call may raise OSError or sqlite3.Error, which mean unknown."""
 
@@ -47,9 +69,13 @@ class StoreTail:
         self._cursor: object = store.first_cursor
         self._path = Path(store.path)
         self._wal = Path(f"{store.path}-wal")
-        self.files = (self._path, self._wal)
         self._connection: sqlite3.Connection | None = None
         self._look_ends = 0.0
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Written with each commit: the log, or the database itself."""
+        return (self._path, self._wal)
 
     def stamp(self) -> Stamp:
         """Changes whenever the log was written; a look at the file system only."""
@@ -140,7 +166,7 @@ class StoreSensor:
 
     def __init__(
         self,
-        tail: StoreTail,
+        tail: Tail,
         on_rows: Callable[[Rows], None],
         rhythm: StoreRhythm,
         changes: FileChanges,
