@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stanchion.harness_adapters.base import Plan
+from stanchion.harness_adapters.base import LinesStore, Plan
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.runner.sandbox.oci import harness_place
+from stanchion.supervisor.sensors.lines_tail import LinesTail
 
 Row = tuple[object, ...]
 
@@ -90,6 +91,8 @@ def write_files(plan: Plan) -> None:
 
 def stored(plan: Plan) -> list[Row]:
     """All rows of the harness's store, read after its end."""
+    if isinstance(plan.store, LinesStore):
+        return _lines(plan.store)
     if plan.store is None or not os.path.exists(plan.store.path):  # noqa: PTH110 - a plain path from the plan
         return []
     connection = sqlite3.connect(f"file:{plan.store.path}?mode=ro", uri=True)
@@ -97,3 +100,10 @@ def stored(plan: Plan) -> list[Row]:
         return connection.execute(plan.store.query, (plan.store.first_cursor,)).fetchall()
     finally:
         connection.close()
+
+
+def _lines(store: LinesStore) -> list[Row]:
+    tail, rows = LinesTail(store), list[Row]()
+    while found := tail.look(writer_gone=True):
+        rows += [tuple(row) for row in found]
+    return rows

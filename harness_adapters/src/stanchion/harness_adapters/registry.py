@@ -14,6 +14,7 @@ from stanchion.protocol.refusal import refuse
 
 _ADAPTERS = {
     "claude_code": "claude_code:ClaudeCode",
+    "codex": "codex:Codex",
     "noop": "without_model:Noop",
     "opencode": "opencode:OpenCode",
     "oracle": "without_model:Oracle",

@@ -1,0 +1,62 @@
+from dataclasses import replace
+
+import pytest
+
+from stanchion.harness_adapters.base import LinesStore
+from stanchion.harness_adapters.codex import Codex
+from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.refusal import RefusedError
+from unit.harness_adapters.codex.codex_launches import HOME, PLAIN
+
+RESPONSES = Dialect.OPENAI_RESPONSES
+
+
+def test_it_is_started_without_a_shell_and_told_by_standard_input() -> None:
+    plan = Codex().plan(PLAIN)
+    assert plan.argv[0].startswith("/opt/harness/vendor/")
+    assert plan.argv[1] == "exec"
+    assert {"--json", "--strict-config", "--dangerously-bypass-approvals-and-sandbox"} <= set(
+        plan.argv
+    )
+    assert plan.stdin == PLAIN.instruction.encode()
+    assert PLAIN.instruction not in plan.argv
+    assert plan.store == LinesStore(folder=f"{plan.env['CODEX_HOME']}/sessions")
+
+
+def test_what_an_image_has_for_every_user_is_taken_away() -> None:
+    assert Codex().plan(PLAIN).removed == ("/etc/codex",)
+
+
+def test_the_limit_is_always_corrected_and_nothing_else_is() -> None:
+    adapter = Codex()
+    for limit in (8_000, 200_000):
+        (correction,) = adapter.corrections(RESPONSES, limit)
+        assert (correction.field, correction.value) == ("max_output_tokens", limit)
+    assert adapter.corrections(Dialect.OPENAI_CHAT, 128_000) == ()
+    assert adapter.side_requests(RESPONSES) == ()
+
+
+def test_what_it_declares_to_refuse_it_refuses() -> None:
+    (declared,) = Codex.refuses
+    for word in ("max", "ultra"):
+        refused = declared.covers(RESPONSES, word, 8_000)
+        assert refused is (word == "ultra")
+        if refused:
+            with pytest.raises(RefusedError) as error:
+                Codex().plan(replace(PLAIN, effort=word))
+            assert error.value.refusal.id == declared.id
+
+
+def test_what_it_plans_is_what_it_reads_back() -> None:
+    adapter = Codex()
+    plan = adapter.plan(PLAIN)
+    written = adapter.read_back(
+        plan.env, {file.path: (file.text or "").encode() for file in plan.files}
+    )
+    assert (written.model, written.effort) == (PLAIN.model, PLAIN.effort)
+    assert written.output_limit is None, "it cannot be told one"
+    assert all(file.path.startswith(HOME) for file in plan.files)
+
+
+def test_each_session_is_a_fresh_one() -> None:
+    assert Codex().session() is not Codex().session()
