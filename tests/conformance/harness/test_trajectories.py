@@ -14,7 +14,11 @@ from stanchion.runner.trajectory.document import trajectory
 
 FOLDER = Path(__file__).parent
 RECORDED = sorted(
-    [*FOLDER.glob("opencode-*/*.json"), *FOLDER.glob("claude-code-*/*.json")],
+    [
+        *FOLDER.glob("opencode-*/*.json"),
+        *FOLDER.glob("claude-code-*/*.json"),
+        *FOLDER.glob("codex-*/*.json"),
+    ],
     key=lambda path: (path.parent.name, path.name),
 )
 
@@ -28,7 +32,7 @@ class Recording(msgspec.Struct):
 
 def replay(path: Path) -> list[TranscriptItem]:
     recording = msgspec.json.decode(path.read_bytes(), type=Recording)
-    name = "opencode" if path.parent.name.startswith("opencode") else "claude_code"
+    name = path.parent.name.rpartition("-")[0].replace("-", "_")
     session = adapter(name).session()
     saved = session.rows(recording.rows)
     for line in recording.stdout:
