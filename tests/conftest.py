@@ -89,6 +89,12 @@ def qwen_code(cache_dir: Path) -> HarnessPackage:
 
 
 @pytest.fixture(scope="session")
+def pi(cache_dir: Path) -> HarnessPackage:
+    """The real pi, with its Node."""
+    return required("pi", lambda: ensure_harness(cache_dir, "pi", "1.6.0", _quiet))
+
+
+@pytest.fixture(scope="session")
 def runsc() -> RunscInfo:
     """The sandbox runtime; needs root."""
 

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-HARNESSES = {"qwen_code": ("0.15.10", "max")}
+HARNESSES = {"pi": ("1.6.0", "max"), "qwen_code": ("0.15.10", "max")}
 """Of each its version and the effort to ask for."""
 QUIET = '[environment]\nnetwork_mode = "no-network"\n[agent]\ntimeout_sec = 100\n'
 AS_NOBODY = f'{QUIET}user = "nobody"\n'

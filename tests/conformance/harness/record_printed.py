@@ -25,7 +25,10 @@ CUT = '[[turn]]\ntext = "I think and"\nfinish = "length"\n'
 THINKS = '[[turn]]\nreasoning = "I think and"\nfinish = "length"\n'
 EMPTY = '[[turn]]\nreasoning = "hm"\nfinish = "stop"\n'
 REFUSED = '[[turn]]\nfault = {kind = "status", status = 400}\n'
-BROKEN = '[[turn]]\nreasoning = "hm"\ntext = "I am writing"\nfault = {kind = "cut", after = 6}\n'
+BROKEN = '[[turn]]\nreasoning = "hm"\ntext = "I am writing"\nfault = {kind = "cut", after = 3}\n'
+
+
+ONCE = '[[turn]]\ntext = "All done."\nfault = {kind = "status", status = 500, times = 1}\n'
 
 
 def call(name: str, arguments: str, *, turn: str = "") -> str:
@@ -40,7 +43,6 @@ class Scenario:
 
     meant: str
     script: str
-    context: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,13 @@ class Program:
 _TODOS = '{todos = [{id = "1", content = "write it", status = "in_progress"}]}'
 _SUB = '{description = "sub", prompt = "do the sub-task", subagent_type = "general-purpose"}'
 PROGRAMS = {
+    "pi": Program(
+        dialect=Dialect.OPENAI_CHAT,
+        shell='{command = "echo one"}',
+        more={
+            "error-500-once": Scenario("an error of the provider, then the answer", ONCE),
+        },
+    ),
     "qwen_code": Program(
         dialect=Dialect.OPENAI_CHAT,
         shell='{command = "echo one", description = "do it", is_background = false}',
@@ -92,7 +101,7 @@ def record(name: str, scenario_name: str, target: Path) -> None:
     scenario = program.scenarios()[scenario_name]
     settings = Settings(
         model="future-9", base_url="", dialect=program.dialect, output_limit=128_000,
-        context=scenario.context, effort=EFFORT_WORDS[program.dialect][-1],
+        context=None, effort=EFFORT_WORDS[program.dialect][-1],
         instruction="Do the task.", home="", workdir="", package_dir="", env={},
     )  # fmt: skip
     with TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from stanchion.protocol.events import StepSaved
 from stanchion.protocol.evidence import SessionEnd, SessionState
 from stanchion.protocol.transcript import ItemKind, TranscriptItem
 
-FOLDERS = {"qwen_code": "qwen-code-0.15.10"}
+FOLDERS = {"pi": "pi-1.6.0", "qwen_code": "qwen-code-0.15.10"}
 LIMIT = 128_000
 
 
@@ -54,6 +54,14 @@ ALL = [
 @pytest.mark.parametrize(
     ("harness", "name", "exit_code", "state", "counted"),
     [
+        ("pi", "success", 0, SessionState.GOOD, 2),
+        ("pi", "length", 0, SessionState.LENGTH, 1),
+        ("pi", "thoughts-cut", 0, SessionState.LENGTH, 0),
+        ("pi", "error-400", 0, SessionState.ERROR, 1),
+        ("pi", "empty", 0, SessionState.EMPTY, 0),
+        ("pi", "broken", 0, SessionState.ERROR, 0),
+        ("pi", "invalid-tool", 0, SessionState.GOOD, 1),
+        ("pi", "error-500-once", 0, SessionState.GOOD, 1),
         ("qwen_code", "success", 0, SessionState.GOOD, 2),
         # Of the cut there is no trace: the last response on the wire decides.
         ("qwen_code", "length", 0, SessionState.GOOD, 1),
@@ -99,12 +107,11 @@ def test_the_thoughts_and_the_end_of_each_step_are_in_the_transcript(
     assert len(ends) == sum(isinstance(item, StepSaved) for item in saved)
     assert None not in ends
     thought = "hm" in [item.text for item in items if item.kind is ItemKind.REASONING]
-    assert thought or name in {"length", "thoughts-cut"}
+    assert thought or name in {"length", "thoughts-cut", "error-500-once"}
 
 
-@pytest.mark.parametrize("harness", FOLDERS)
-def test_the_task_list_is_followed(harness: str) -> None:
-    saved, _ = replay(harness, "task-list")
+def test_the_task_list_is_followed() -> None:
+    saved, _ = replay("qwen_code", "task-list")
     lists = [item.items for item in saved if isinstance(item, TaskListSaved)]
     assert [(one.content, one.status) for one in lists[-1]] == [("write it", "in_progress")]
 

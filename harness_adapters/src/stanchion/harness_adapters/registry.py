@@ -18,6 +18,7 @@ _ADAPTERS = {
     "noop": "without_model:Noop",
     "opencode": "opencode:OpenCode",
     "oracle": "without_model:Oracle",
+    "pi": "pi:Pi",
     "qwen_code": "qwen_code:QwenCode",
 }
 """Of each name its module here and its class."""
