@@ -70,3 +70,16 @@ def test_what_keeps_it_from_starting_is_shown() -> None:
     assert "NOT OK" in text
     assert "effort    none minimal" in text
     assert msgspec.json.encode(view)
+
+
+def test_effort_words_and_the_rule_of_a_thinking_budget_say_where_they_come_from() -> None:
+    view = limits("nobody/knows")
+    rules = {way.api: way.thinking_budget for way in view.accounts}
+    assert rules[Dialect.OPENAI_CHAT] is None
+    assert "1024 and more, below the output limit; sent by" in (
+        rules[Dialect.ANTHROPIC_MESSAGES] or ""
+    )
+    assert "not beside an effort" in (rules[Dialect.GEMINI] or "")
+    lines = limits_lines(view)
+    assert any("OpenAI API reference" in line and "(read 20" in line for line in lines)
+    assert "thinking  this API has no thinking budget" in lines

@@ -9,8 +9,9 @@ import msgspec
 
 from stanchion.harness_adapters.base import Adapter, Settings
 from stanchion.harness_adapters.limits import documented, resolve_context, resolve_output
+from stanchion.harness_adapters.thinking import RULES, WRITTEN_BY
 from stanchion.protocol.admin import ModelView, ProfileView
-from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
+from stanchion.protocol.dialects import VOCABULARIES, Dialect
 from stanchion.protocol.launch import Limit, LimitSource
 from stanchion.protocol.refusal import RefusedError
 from stanchion.runner.launching.resolve import ANY_PORT_URL, HOME, check_within
@@ -33,6 +34,10 @@ class AccountView(msgspec.Struct, frozen=True, kw_only=True):
     account: str | None
     api: Dialect
     effort_words: tuple[str, ...]
+    effort_source: str
+    """Whose page says so, and when it was read."""
+    thinking_budget: str | None
+    """The rule of the API for `--thinking-budget`; None = it has no such number."""
     output_limit: Limit
     context: Limit | None
     harnesses: tuple[HarnessView, ...]
@@ -88,7 +93,9 @@ def _view(
         profile=None if profile is None else profile.name,
         account=account,
         api=api,
-        effort_words=EFFORT_WORDS[api],
+        effort_words=VOCABULARIES[api].words,
+        effort_source=f"{VOCABULARIES[api].source} (read {VOCABULARIES[api].read})",
+        thinking_budget=_budget_rule(api),
         output_limit=output,
         context=context,
         harnesses=tuple(
@@ -98,6 +105,15 @@ def _view(
         ),
         problem=_problem(output, context),
     )
+
+
+def _budget_rule(api: Dialect) -> str | None:
+    rule = RULES.get(api)
+    if rule is None:
+        return None
+    beside = "" if rule.beside_effort else ", not beside an effort"
+    harnesses = ", ".join(name for name, spoken in WRITTEN_BY.items() if api in spoken)
+    return f"{rule.least} and more, below the output limit{beside}; sent by {harnesses}"
 
 
 def _problem(output: Limit, context: Limit | None) -> str | None:
@@ -157,6 +173,8 @@ def limits_lines(view: LimitsView) -> list[str]:
             if context is None
             else f"context   {context.value} tokens   {_SOURCES[context.source]}",
             f"effort    {' '.join(way.effort_words)}",
+            f"          {way.effort_source}",
+            f"thinking  {way.thinking_budget or 'this API has no thinking budget'}",
         ]
         for harness in way.harnesses:
             word = "takes it" if harness.refusal is None else f"refuses: {harness.refusal}"
