@@ -77,7 +77,7 @@ class Command:
 @pytest.fixture
 def stanchion(
     cache_dir: Path, bundle: Bundle, base_image: BaseImage, opencode: HarnessPackage,
-    runsc: RunscInfo, tmp_path: Path,
+    claude_code: HarnessPackage, runsc: RunscInfo, tmp_path: Path,
 ) -> Iterator[Command]:  # fmt: skip
     state = tmp_path / "state"
     (state / "cache").mkdir(parents=True)
@@ -191,3 +191,32 @@ def test_each_odd_harness_and_provider_fails_by_name_or_is_flagged(
             for finding in task["findings"]]  # fmt: skip
     assert "asked 128000, the harness sent 32000" in whys
     assert stanchion("audit", "out").returncode == 0
+
+
+def test_a_raw_word_and_a_thinking_budget_are_seen_as_they_were_given(
+    stanchion: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "matrix.toml").write_text(
+        'version = 1\n[[combination]]\nharness = "opencode"\nmodel = "rehearsal/new-1"\n'
+        'effort_raw = "ultra"\n'
+        '[[combination]]\nharness = ["opencode", "claude_code"]\nmodel = "rehearsal/new-1"\n'
+        'dialect = "anthropic_messages"\neffort = "high"\nthinking_budget = 20_000\n'
+        "output_limit = 64_000\n"
+    )
+    done = stanchion("smoke", "--matrix", "matrix.toml", "-o", "out")
+
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "smoke: 3 combinations, 6 tasks, 12 properties, 12 held", done.stdout
+    assert done.returncode == 0
+    audit = stanchion("audit", "out", "--json")
+    facts = [one["facts"] for one in json.loads(audit.stdout) if one["facts"]]
+    wire = [
+        (
+            {seen["value"] for seen in one["effort"]["on_the_wire"]},
+            {seen["value"] for seen in (one["thinking_budget"] or one["effort"])["on_the_wire"]},
+            {seen["value"] for seen in one["output_limit"]["on_the_wire"]},
+        )
+        for one in facts
+    ]
+    assert wire.count(({"ultra"}, {"ultra"}, {128_000})) == 2
+    assert wire.count(({"high"}, {20_000}, {64_000})) == 4

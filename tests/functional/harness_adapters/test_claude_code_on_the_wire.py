@@ -40,15 +40,16 @@ pytestmark = [pytest.mark.harness, pytest.mark.timeout(240)]
 
 
 @pytest.mark.parametrize(
-    ("limit", "effort", "context", "model", "script"),
+    ("limit", "effort", "context", "model", "script", "budget"),
     [
-        (128_000, "max", None, MODEL, WORK + DONE),
-        (200_000, "ultra", 400_000, MODEL, WORK + DONE),
-        (8_000, None, None, MODEL, WORK + CUT + DONE),
-        (64_000, "xhigh", None, MODEL, WORK + BROKEN),
-        (32_000, None, None, "claude-opus-4-1", WORK + DONE),
+        (128_000, "max", None, MODEL, WORK + DONE, None),
+        (200_000, "ultra", 400_000, MODEL, WORK + DONE, None),
+        (8_000, None, None, MODEL, WORK + CUT + DONE, None),
+        (64_000, "xhigh", None, MODEL, WORK + BROKEN, None),
+        (32_000, None, None, "claude-opus-4-1", WORK + DONE, None),
+        (64_000, "high", None, MODEL, WORK + BROKEN, 20_000),
     ],
-    ids=["plain", "above the cap", "cut at the limit", "broken stream", "renamed model"],
+    ids=["plain", "above the cap", "cut at the limit", "broken stream", "renamed model", "budget"],
 )
 def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_asked(
     claude_code: HarnessPackage,
@@ -58,6 +59,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     context: int | None,
     model: str,
     script: str,
+    budget: int | None,
 ) -> None:
     workdir, home = tmp_path / "work", tmp_path / "home"
     workdir.mkdir()
@@ -80,6 +82,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
                 workdir=str(workdir),
                 package_dir=str(claude_code.path),
                 env={"PATH": os.environ["PATH"]},
+                thinking_budget=budget,
             )
         )
         ran = native.run(plan, workdir, timeout_s=200)
@@ -91,6 +94,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
         assert request["path"] == "/v1/messages"
         assert (request["model"], request["max_tokens"]) == (model, limit)
         assert request["reasoning_effort"] == (None if old else effort or "high")
+        assert budget is None or request["thinking_budget_tokens"] == budget
         assert request["tools"], "a request without tools would be a title or a summary"
     assert_the_gate_lets_through(tapped.requests(), len(seen))
     assert (workdir / "one.txt").read_text() == "one"

@@ -77,6 +77,11 @@ def test_a_whole_file_is_read() -> None:
         (ACCOUNT.replace("profiles.p", 'profiles."a b"'), "profiles.a b"),
         (ACCOUNT + "[profiles.p.prices]\nm = { input = 3, output = '1' }", "prices.m.input"),
         (ACCOUNT + "[profiles.p]\nmodels = 3", "models"),
+        *(
+            (f'{ACCOUNT}[profiles.p.models."a/m"]\n{key} = {number}', f"models.a/m.{key}")
+            for key in ("output_limit", "context")
+            for number in ('"128k"', "-1", "0", "1.5", "true", '"128000"')
+        ),
         ("version = 1\n[profiles.p]\naccounts = 3", "profiles.p.accounts"),
         (ACCOUNT.replace("https", "http"), "allow_plain_http"),
         (ACCOUNT.replace("https", "ftp"), "base_url"),

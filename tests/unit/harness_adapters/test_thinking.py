@@ -46,6 +46,7 @@ def test_what_the_vendor_takes_is_taken(
         ("opencode", settings(Dialect.OPENAI_CHAT, 4_096), "openai_chat has no thinking budget"),
         ("opencode", settings(Dialect.OPENAI_RESPONSES, 1), "openai_responses has no thinking"),
         ("another", settings(ANTHROPIC, 4_096), "another was not seen to send thinking.budget_t"),
+        ("claude_code", settings(GEMINI, 4_096), "claude_code was not seen to send generationC"),
     ],
 )
 def test_what_would_not_arrive_is_refused_before_the_start(

@@ -37,6 +37,14 @@ def test_only_what_the_variables_cannot_say_goes_into_the_body() -> None:
     assert config.EFFORT_NAME not in env
 
 
+def test_a_thinking_budget_goes_into_the_body_and_is_read_back() -> None:
+    settings = replace(PLAIN, thinking_budget=20_000)
+    found = understood(settings)
+    assert (found.thinking_budget, found.output_limit) == (20_000, PLAIN.output_limit)
+    for body in ('{"thinking": 3}', '{"thinking": {"budget_tokens": true}}'):
+        assert understood(settings, **{config.BODY_NAME: body}).thinking_budget is None
+
+
 def test_the_task_cannot_take_our_variables_away() -> None:
     env = config.environment(
         replace(PLAIN, env={"HOME": "/x", "no_proxy": "a.example", "TERM": "x", "PATH": "/p"})

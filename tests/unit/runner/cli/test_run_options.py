@@ -32,6 +32,7 @@ def test_files_beside_the_tasks_are_passed_over(
 
 def test_tokens_are_plain_whole_numbers() -> None:
     assert Tokens().convert("131_072", None, None) == 131072
-    for text in ("128k", "-5", "0", "1.5", "", "1e5", "999999999999"):
+    for text in ("128k", "-5", "0", "1.5", "", "1e5", "\uff11\uff12\uff18", "999999999999"):
         with pytest.raises(click.BadParameter, match="131072"):
             Tokens().convert(text, None, None)
+    assert Tokens(0).convert("0", None, None) == 0

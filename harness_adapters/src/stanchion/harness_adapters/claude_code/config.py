@@ -110,6 +110,7 @@ def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
         output_limit=_read_limit(env.get(LIMIT_NAME, ""), body.get("max_tokens"), model),
         context=_read_window(env),
         effort=_read_effort(env.get(EFFORT_NAME, ""), body.get("output_config"), model),
+        thinking_budget=_read_budget(body.get("thinking")),
     )
 
 
@@ -130,6 +131,8 @@ def _body(settings: Settings) -> dict[str, str]:
         body["max_tokens"] = settings.output_limit
     if settings.effort is not None and settings.effort not in EFFORTS:
         body["output_config"] = {"effort": settings.effort}
+    if settings.thinking_budget is not None:  # models it does not know ignore its own variable
+        body["thinking"] = {"type": "enabled", "budget_tokens": settings.thinking_budget}
     return {BODY_NAME: json.dumps(body)} if body else {}
 
 
@@ -155,6 +158,11 @@ def _read_effort(said: str, over: object, model: str) -> str | None:
     word = said if said in EFFORTS else DEFAULT_EFFORT
     known = family(model)
     return word if known is None or word in known.efforts else None
+
+
+def _read_budget(thinking: object) -> int | None:
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+    return budget if isinstance(budget, int) and not isinstance(budget, bool) else None
 
 
 def _table(text: bytes) -> dict[str, object] | None:

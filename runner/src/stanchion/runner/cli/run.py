@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["answer_paths", "exit_code", "memory_mb", "run", "split_model"]
 
 TOKENS = Tokens()
-BUDGET = click.IntRange(0)
+BUDGET = Tokens(0)
 COUNT = click.IntRange(1, 10_000)
 
 

@@ -18,14 +18,16 @@ class Tokens(click.IntRange):
 
     name = "tokens"
 
-    def __init__(self) -> None:
-        super().__init__(1, MOST_TOKENS)
+    def __init__(self, least: int = 1) -> None:
+        super().__init__(least, MOST_TOKENS)
+        self._least = least
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         text = str(value).replace("_", "")
-        if not text.isdecimal() or not 1 <= int(text) <= MOST_TOKENS:  # also what int() would take
+        plain = text.isascii() and text.isdecimal()  # not all that int() would take
+        if not plain or not self._least <= int(text) <= MOST_TOKENS:
             self.fail(f"{value!r} is no whole number of tokens, such as 131072", param, ctx)
         return int(text)
 

@@ -24,7 +24,7 @@ TOKENS = Tokens()
 @click.option("--effort-raw", multiple=True, metavar="WORD", help="The same, unchecked.")
 @click.option(
     "--thinking-budget",
-    type=click.IntRange(0),
+    type=Tokens(0),
     help="Tokens to think with, where the API has such a number.",
 )
 @click.option(
