@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stanchion.rehearsal.faults.kinds import Fault
-from stanchion.rehearsal.habits import offered
+from stanchion.rehearsal.habits import fitted, offered
 from stanchion.rehearsal.script import Script, ToolCall, Turn, Usage
 
 BYTES_PER_TOKEN = 4
@@ -102,7 +102,8 @@ def choose(script: Script, asked: Asked) -> Answer | Refusal:
         name = offered(call.name, asked.tools)
         if name is None:
             return _not_offered(position, call.name, asked.tools)
-        calls.append(ToolCall(name=name, arguments=call.arguments))
+        fitting = fitted(call.name, name, call.arguments)
+        calls.append(ToolCall(name=name, arguments=fitting))
     return _answer(turn, tuple(calls), position, asked, gap_ms)
 
 
