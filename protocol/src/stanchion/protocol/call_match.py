@@ -12,6 +12,7 @@ import msgspec
 
 from stanchion.protocol.exchange import ID_LENGTH
 
+NO_CONVERSATION = "the harness saved nothing of a conversation"
 MOST_NAMED = 20
 """Ids in one answer."""
 

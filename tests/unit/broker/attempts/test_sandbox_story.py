@@ -69,10 +69,12 @@ def test_each_call_of_the_conversation_counts_once_until_there_are_too_many() ->
         item = TranscriptItem(id=str(number), session="s", kind=ItemKind.TOOL, tool=tool)
         return TranscriptChanged(item=item)
 
+    assert not story.said_anything
     for event in (call(1, "a"), call(1, "a"), call(2, None)):
         story.tell(event)
     story.tell(TranscriptChanged(item=TranscriptItem(id="t", session="s", kind=ItemKind.TEXT)))
     assert story.saved_calls == ("a", None)
+    assert story.said_anything
 
     for number in range(MOST_CALLS + 1):
         story.tell(call(number, "x"))

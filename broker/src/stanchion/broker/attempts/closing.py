@@ -9,7 +9,7 @@ import contextlib
 
 from stanchion.broker.attempts.attempt import Attempt
 from stanchion.broker.attempts.verdict import Verdict, decide
-from stanchion.protocol.call_match import CallMatch, match_calls, not_compared
+from stanchion.protocol.call_match import NO_CONVERSATION, CallMatch, match_calls, not_compared
 from stanchion.protocol.codec import digest
 from stanchion.protocol.events import AssertedBy, HostReported, RunClosed
 from stanchion.protocol.evidence import Evidence, HostFacts
@@ -54,6 +54,8 @@ def evidence_of(attempt: Attempt, host: HostFacts) -> Evidence:
 
 
 def _calls(attempt: Attempt) -> CallMatch:
+    if not attempt.story.said_anything:
+        return not_compared(NO_CONVERSATION)
     saved = attempt.story.saved_calls
     if saved is None or attempt.wire.more_calls:
         return not_compared("there were more than are remembered")

@@ -45,6 +45,8 @@ class SandboxStory:
     _calls: dict[str, str | None] = field(default_factory=dict)
     """The id of each tool call of the conversation, by item."""
     _more_calls: bool = False
+    said_anything: bool = False
+    """Whether any item of a conversation was saved; some harnesses save none."""
 
     def tell(self, event: Event | Unknown, *, at_ms: int | None = None) -> None:
         """Take one event, in order; `at_ms` is the broker's clock when it came."""
@@ -77,6 +79,7 @@ class SandboxStory:
                 pass
 
     def _said(self, item: TranscriptItem) -> None:
+        self.said_anything = True
         if item.tool is None:
             return
         if item.id in self._calls or len(self._calls) < MOST_CALLS:

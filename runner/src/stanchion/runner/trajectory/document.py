@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from stanchion.protocol.call_match import CallMatch, match_calls, not_compared
+from stanchion.protocol.call_match import NO_CONVERSATION, CallMatch, match_calls, not_compared
 from stanchion.protocol.result import AttemptResult
 from stanchion.protocol.transcript import TranscriptItem
 from stanchion.runner.trajectory.atif import (
@@ -71,6 +71,8 @@ def check_calls(found: Sequence[Conversation], wire: Wire | None) -> CallMatch:
     """Tool calls, both ways."""
     if wire is None:
         return not_compared(NO_RECEIPTS)
+    if not found:
+        return not_compared(NO_CONVERSATION)
     saved = [tool.call_id for one in found for turn in one.agent_turns for _, tool in turn.tools]
     return match_calls(wire.sent_calls, saved)
 
