@@ -50,5 +50,5 @@ def test_only_a_whole_check_without_a_wrong_cell_becomes_a_record() -> None:
 
 def test_what_is_beside_the_rows_is_said() -> None:
     assert findings(DRIFTED, recording=False) == [
-        "short: too much is refused\n", "drift: tool 1 a: not in the record\n",
+        "short: too much is refused", "drift: tool 1 a: not in the record",
     ]  # fmt: skip

@@ -49,8 +49,8 @@ def run_check(wanted: Wanted, state: StatePaths) -> int:
     if wanted.as_json:
         click.echo(encode(report))
     else:
-        click.echo("\n".join(table(judged)))
-        click.echo("\n".join(findings(report, recording=wanted.record)) + closing(judged))
+        beside = findings(report, recording=wanted.record)
+        click.echo("\n".join([*table(judged), *beside, closing(judged)]))
     return ExitCode.OK if is_good(report) else ExitCode.FAILED
 
 
@@ -77,12 +77,12 @@ def checkable() -> Sequence[str]:
 
 def findings(report: CheckReport, *, recording: bool) -> list[str]:
     """What is beside the rows."""
-    lines = [f"short: {text}\n" for text in report.shortcomings]
+    lines = [f"short: {text}" for text in report.shortcomings]
     for release in report.releases:
         name = f"{release.head.harness} {release.head.version}"
-        lines += [f"drift: {name} {text}\n" for text in release.drift]
+        lines += [f"drift: {name} {text}" for text in release.drift]
         if not release.recorded and not recording:
-            lines.append(f"note: {name} has no record yet; --record keeps this one\n")
+            lines.append(f"note: {name} has no record yet; --record keeps this one")
     return lines
 
 
