@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from stanchion.images import preflight
+from stanchion.images.bundle import Bundle
 from stanchion.images.preflight import Need, NeedId
 
 
@@ -61,6 +62,20 @@ def test_a_harness_that_is_not_pinned_has_an_unknown_size(tmp_path: Path) -> Non
     found = preflight.needs(tmp_path, sandbox="process", harness=("other", "1"))
 
     assert found[-1].download_bytes is None
+
+
+def test_a_harness_with_a_runtime_of_its_own_needs_patchelf_though_the_bundle_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bundle: Bundle, cache_dir: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "bundle").symlink_to(cache_dir / "bundle")
+
+    def lacking(name: str, version: str) -> set[NeedId]:
+        found = preflight.needs(tmp_path, sandbox="process", harness=(name, version))
+        return {need.id for need in found if not need.present}
+
+    assert lacking("opencode", "1.18.33") == {NeedId.NPM, NeedId.HARNESS}
+    assert lacking("qwen_code", "0.15.10") == {NeedId.PATCHELF, NeedId.NPM, NeedId.HARNESS}
 
 
 def test_fetching_what_is_present_does_nothing(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from stanchion.images import apt, bundle, harness_store, rootfs, runsc, tools
+from stanchion.images.harness_store import Release, Source
 from stanchion.images.host import architecture
 from stanchion.images.progress import Piece, Progress, Report, Stage, ignore
 
@@ -63,10 +64,24 @@ def needs(
     has_bundle = bundle.has_runtime(cache_dir)
     has_harness = harness is None or harness_store.has_harness(cache_dir, *harness)
     has_base = rootfs.has_base(cache_dir)
+    release = None if harness is None or has_harness else _pin(harness)
+    # A harness with a runtime of its own is tied to it as the bundle is.
+    tied = release is not None and release.runtime is not None
+    from_npm = release is None or any(part.source is Source.NPM for part in release.archives)
     found = [
         _runsc(cache_dir) if with_runsc else None,
-        _tool(NeedId.PATCHELF, "patchelf, to build the bundle", cache_dir, unneeded=has_bundle),
-        _tool(NeedId.NPM, "npm, to fetch the harness", cache_dir, unneeded=has_harness),
+        _tool(
+            NeedId.PATCHELF,
+            "patchelf, to build the bundle" if not has_bundle else "patchelf, for the harness",
+            cache_dir,
+            unneeded=has_bundle and not tied,
+        ),
+        _tool(
+            NeedId.NPM,
+            "npm, to fetch the harness",
+            cache_dir,
+            unneeded=has_harness or not from_npm,
+        ),
         _tool(NeedId.MMDEBSTRAP, "mmdebstrap, to build the base", cache_dir, unneeded=has_base)
         if with_runsc
         else None,
@@ -172,7 +187,7 @@ def _base(cache_dir: Path, *, present: bool) -> Need:
 
 def _harness(cache_dir: Path, release: tuple[str, str], *, present: bool) -> Need:
     name, version = release
-    known = harness_store.lock().get(name, {}).get(version, {}).get(architecture().npm)
+    known = _pin(release)
     size = known.size_bytes if known else None
     return Need(
         id=NeedId.HARNESS,
@@ -183,6 +198,11 @@ def _harness(cache_dir: Path, release: tuple[str, str], *, present: bool) -> Nee
         cache_dir=cache_dir,
         release=release,
     )
+
+
+def _pin(release: tuple[str, str]) -> Release | None:
+    name, version = release
+    return harness_store.lock().get(name, {}).get(version, {}).get(architecture().npm)
 
 
 def _about(size_bytes: int | None) -> str:
