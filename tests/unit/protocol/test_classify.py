@@ -203,6 +203,10 @@ ROWS = [
         "rejected", claim(session=SessionEnd(state=SessionState.REJECTED)), EndReason.SESSION_ERROR
     ),
     Row("empty", claim(session=SessionEnd(state=SessionState.EMPTY)), EndReason.SESSION_ERROR),
+    Row("cut and believed", wire(whole=2, last_result_ok=False), EndReason.SESSION_ERROR),
+    Row("cut beside the last word", wire(whole=3, last_result_ok=False), EndReason.COMPLETED),
+    Row("steps more than answers", wire(whole=2), EndReason.COMPLETED),
+    Row("whole answers not counted", wire(last_result_ok=False), EndReason.COMPLETED),
     Row(
         "no answer at all",
         msgspec.structs.replace(claim(session=None), wire=WireFacts(exchanges=2)),

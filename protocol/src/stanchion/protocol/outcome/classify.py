@@ -13,6 +13,7 @@ from stanchion.protocol.evidence import (
     Evidence,
     SessionState,
     StopReason,
+    WireFacts,
 )
 from stanchion.protocol.exchange import Finish
 from stanchion.protocol.outcome.words import MEANING, Blame, EndReason, Flag, Retry
@@ -203,13 +204,28 @@ def _harness_exit(evidence: Evidence) -> str | None:
 
 def _session_error(evidence: Evidence) -> str | None:
     session = evidence.claim.session if evidence.claim else None
-    if session is None or session.state is SessionState.GOOD:
+    if session is None:
         return None
+    if session.state is SessionState.GOOD:
+        return _believed_what_was_cut(evidence.wire, session.steps)
     if session.state is SessionState.UNKNOWN:
         return _last_unanswered(evidence)
     if evidence.wire.completed == 0 and session.state is SessionState.EMPTY:
         return None
     return f"exit 0, but the session ended {session.state}: {session.detail or 'no detail'}"
+
+
+def _believed_what_was_cut(wire: WireFacts, steps: int | None) -> str | None:
+    """Where the last answer broke off, a harness may have saved it as if it were whole.
+
+    It shows by one step more than there were whole answers. A request that broke off and was saved
+    as no step (one beside the last word, one that was asked again) says nothing.
+    """
+    if wire.last_result_ok is not False or wire.whole is None or steps is None:
+        return None
+    if steps <= wire.whole:
+        return None
+    return f"exit 0, but of {steps} saved steps {wire.whole} had whole answers: the last broke off"
 
 
 def _last_unanswered(evidence: Evidence) -> str | None:
