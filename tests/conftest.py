@@ -95,6 +95,12 @@ def pi(cache_dir: Path) -> HarnessPackage:
 
 
 @pytest.fixture(scope="session")
+def gemini_cli(cache_dir: Path) -> HarnessPackage:
+    """The real Gemini CLI, with its Node."""
+    return required("Gemini CLI", lambda: ensure_harness(cache_dir, "gemini_cli", "0.61.0", _quiet))
+
+
+@pytest.fixture(scope="session")
 def runsc() -> RunscInfo:
     """The sandbox runtime; needs root."""
 

@@ -21,7 +21,9 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-HARNESSES = {"pi": ("1.6.0", "max"), "qwen_code": ("0.15.10", "max")}
+HARNESSES = {
+    "gemini_cli": ("0.61.0", "high"), "pi": ("1.6.0", "max"), "qwen_code": ("0.15.10", "max"),
+}  # fmt: skip
 """Of each its version and the effort to ask for."""
 QUIET = '[environment]\nnetwork_mode = "no-network"\n[agent]\ntimeout_sec = 100\n'
 AS_NOBODY = f'{QUIET}user = "nobody"\n'
@@ -37,6 +39,11 @@ name = "bash"
 arguments = { command = "id -u > /work/one.txt", description = "write it", is_background = false }
 """
 DONE = '[[turn]]\ntext = "It is done."\n'
+BREAKS_OFF = """
+[[turn]]
+text = "I am writing all of this down, word by word, for quite a while"
+fault = {kind = "cut", after = 3}
+"""
 ENDINGS = {
     "cut at its limit": ('[[turn]]\ntext = "I think and"\nfinish = "length"\n' * 9, "length_stop"),
     "cut while thinking": (
@@ -44,9 +51,7 @@ ENDINGS = {
     ),
     "empty": ('[[turn]]\nreasoning = "hm"\nfinish = "stop"\n' * 9, None),
     "refused": ('[[turn]]\nfault = {kind = "status", status = 401}\n', "provider_refused"),
-    "broken off": (
-        '[[turn]]\ntext = "I am writing this down"\nfault = {kind = "cut", after = 3}\n', None,
-    ),
+    "broken off": (BREAKS_OFF, None),
 }  # fmt: skip
 """What the provider does after a first step, and the reason; None = it differs, see NOT_CLEAN."""
 NOT_CLEAN = {

@@ -72,9 +72,14 @@ class Program:
         }
 
 
+_AGENT = '{agent_name = "generalist", prompt = "do the sub-task"}'
 _TODOS = '{todos = [{id = "1", content = "write it", status = "in_progress"}]}'
 _SUB = '{description = "sub", prompt = "do the sub-task", subagent_type = "general-purpose"}'
 PROGRAMS = {
+    "gemini_cli": Program(
+        dialect=Dialect.GEMINI,
+        more={"sub-agent": Scenario("a sub-agent fails", call("invoke_agent", _AGENT) + DONE)},
+    ),
     "pi": Program(
         dialect=Dialect.OPENAI_CHAT,
         shell='{command = "echo one"}',
@@ -122,6 +127,7 @@ def record(name: str, scenario_name: str, target: Path) -> None:
             },
             "returncode": run.ran.returncode,
             "requests": requests,
+            "rows": run.ran.rows,
             "stdout": run.ran.stdout.decode().splitlines(),
         }
         text = json.dumps(recording, indent=1, ensure_ascii=False)

@@ -15,6 +15,7 @@ from stanchion.protocol.refusal import refuse
 _ADAPTERS = {
     "claude_code": "claude_code:ClaudeCode",
     "codex": "codex:Codex",
+    "gemini_cli": "gemini_cli:GeminiCli",
     "noop": "without_model:Noop",
     "opencode": "opencode:OpenCode",
     "oracle": "without_model:Oracle",

@@ -54,6 +54,7 @@ RULES: dict[Dialect, BudgetRule] = {
 
 WRITTEN_BY: dict[str, frozenset[Dialect]] = {
     "claude_code": frozenset({Dialect.ANTHROPIC_MESSAGES}),
+    "gemini_cli": frozenset({Dialect.GEMINI}),
     "opencode": frozenset({Dialect.ANTHROPIC_MESSAGES, Dialect.GEMINI}),
 }
 """In which APIs each harness was seen to bring a budget to the wire; any other is refused."""
