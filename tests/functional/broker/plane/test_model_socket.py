@@ -1,6 +1,9 @@
 """The gate of the model socket, with raw bytes: lease, routes, framing; constant answers."""
 
 import asyncio
+import contextlib
+import signal
+import socket
 
 import pytest
 
@@ -144,6 +147,19 @@ async def test_heads_and_bodies_are_bounded(broker: LiveBroker, size: int, statu
         answer = await reader.read()
         assert answer.startswith(f"HTTP/1.1 {status} ".encode())
         writer.close()
+
+
+async def test_all_callers_an_attempt_may_have_can_wait_to_be_accepted(broker: LiveBroker) -> None:
+    """A busy broker accepts late; who finds the queue full never hears from it."""
+    async with enrolled(broker, 9) as run:
+        broker.process.send_signal(signal.SIGSTOP)
+        with contextlib.ExitStack() as waiting:
+            waiting.callback(broker.process.send_signal, signal.SIGCONT)
+            for path in (run.directory / "model.sock", broker.paths.admin_socket):
+                for _ in range(Limits().connections + 1):
+                    caller = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                    caller.setblocking(False)
+                    caller.connect(str(path))
 
 
 async def test_connections_of_one_attempt_are_bounded_and_others_are_not_touched(

@@ -11,6 +11,8 @@ from typing import Any
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from stanchion.broker.attempts.listeners import BACKLOG
+
 _BODY = (
     b'{"error":{"id":"admin_http","field":"request","value":null,'
     b'"rule":"the request is valid HTTP/1.1","remedy":"Use the client"}}'
@@ -50,7 +52,7 @@ class AdminSite:
             server: Any = runner.server
             return _QuietHandler(server, loop=loop, access_log=None)  # type: ignore[arg-type]  # off
 
-        return cls(runner, await loop.create_unix_server(connection, sock=sock, backlog=64))
+        return cls(runner, await loop.create_unix_server(connection, sock=sock, backlog=BACKLOG))
 
     async def close(self) -> None:
         """Stop listening, let running requests end."""

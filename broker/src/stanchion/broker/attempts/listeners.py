@@ -21,7 +21,9 @@ from stanchion.protocol.refusal import refuse
 
 MAX_SOCKET_PATH_BYTES = 107
 """sizeof(sun_path) - 1 on Linux, see unix(7)."""
-BACKLOG = 128
+BACKLOG = 1024
+"""Callers that wait to be accepted, more than an attempt may have at once: where this queue is
+full, a connect that does not block is refused (EAGAIN, unix(7)), which asyncio takes for made."""
 LAUNCH = "launch.json"
 """What the supervisor reads first; a launcher need not know what canonical bytes are."""
 
