@@ -6,6 +6,8 @@ import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+from fakes.upstream import stop_listening
+
 
 @dataclass
 class EgressProxy:
@@ -69,7 +71,7 @@ async def egress_proxy(answer: bytes | None = None) -> AsyncIterator[EgressProxy
     try:
         yield proxy
     finally:
-        server.close()
+        await stop_listening(server)
         for task in proxy.joining:
             task.cancel()
         await asyncio.gather(*proxy.joining, return_exceptions=True)

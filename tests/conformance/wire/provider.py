@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from conformance.wire.recorded import Recorded
-from fakes.upstream import Received, chunk
+from fakes.upstream import Received, chunk, stop_listening
 from stanchion.protocol.dialects import Dialect
 
 _LIMITS = {
@@ -143,4 +143,4 @@ async def provider(recorded: Recorded, body: list[bytes]) -> AsyncIterator[Provi
     try:
         yield one
     finally:
-        server.close()
+        await stop_listening(server)

@@ -250,10 +250,21 @@ async def test_an_answer_that_lives_between_two_samples_was_there(tmp_path: Path
     assert [one.state for one in frozen] == [AnswerState.LOST]
 
 
+def count_starts() -> list[str]:
+    """Grows with each process that is started from now on, to the interpreter's end."""
+    started: list[str] = []
+
+    def hook(name: str, _: object, starts: frozenset[str] = STARTS) -> None:
+        if name in starts:
+            started.append(name)
+
+    sys.addaudithook(hook)
+    return started
+
+
 async def test_watching_starts_no_process() -> None:
     """In gVisor each costs 10 ms and more: none with any tick, sample or look."""
-    started: list[str] = []
-    sys.addaudithook(lambda name, _: started.append(name) if name in STARTS else None)
+    started = count_starts()
     told = Told()
     async with watching("sleep 60", told) as watch, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(watch.run())
