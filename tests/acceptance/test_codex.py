@@ -1,12 +1,13 @@
-"""The real Codex in a real sandbox: what was asked for is on the wire, and it is graded."""
+"""The real Codex in a real sandbox: what was asked for is on the wire, it is graded, and each
+ending has its reason.
+"""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fakes.small_tasks import Stanchion
+from fakes.small_tasks import Stanchion, small_task
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
@@ -18,6 +19,28 @@ pytestmark = [
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
     pytest.mark.timeout(300),
 ]
+
+CODEX = ("--harness", "codex", "--model", "rehearsal/x", "--effort", "max")
+AS_NOBODY = """\
+[environment]
+network_mode = "no-network"
+[agent]
+timeout_sec = 100
+user = "nobody"
+"""
+WROTE_IT = """\
+out=/logs/verifier/reward.txt
+if grep -qx 65534 /work/one.txt; then echo 1 > $out; else echo 0 > $out; fi
+"""
+WRITES = """
+version = 1
+[[turn]]
+reasoning = "A file is wanted."
+[[turn.tool]]
+name = "bash"
+arguments = { command = "id -u > /work/one.txt" }
+"""
+DONE = '[[turn]]\ntext = "It is done."\n'
 
 
 @pytest.fixture
@@ -33,28 +56,8 @@ def stanchion(
     command("broker", "stop", "--state-dir", str(state))
 
 
-SCRIPT = """
-version = 1
-[[turn]]
-reasoning = "One file with one sentence is wanted."
-[[turn.tool]]
-name = "exec_command"
-arguments = {cmd = "printf 'Hello from inside the sandbox.\\\\n' > /work/hello.txt"}
-[[turn]]
-reasoning = "It is there."
-text = "The file is written."
-"""
-
-
 def test_hello_is_solved_and_the_receipts_audit(stanchion: Stanchion, tmp_path: Path) -> None:
-    task = tmp_path / "hello"
-    shutil.copytree(example_task("hello"), task)
-    (task / "rehearsal.toml").write_text(SCRIPT)
-    result = stanchion.run(
-        task,
-        *("--harness", "codex", "--model", "rehearsal/x"),
-        *("--effort", "max", "--output-limit", "128000"),
-    )
+    result = stanchion.run(example_task("hello"), *CODEX, "--output-limit", "128000")
 
     assert result.outcome.reason is EndReason.COMPLETED, result.outcome.detail
     assert result.score == 1.0
@@ -65,11 +68,34 @@ def test_hello_is_solved_and_the_receipts_audit(stanchion: Stanchion, tmp_path: 
     assert (effort.requested, effort.written, effort.observed) == ("max", "max", ("max",))
     assert result.reasoning_present is True
     (transcript,) = tmp_path.glob("stanchion-runs/*/attempts/*/transcript.jsonl")
-    said = transcript.read_text()
-    assert '"exec_command"' in said
-    assert "The file is written." in said
+    assert '"exec_command"' in transcript.read_text()
     bundle = result.receipts.bundle
     assert bundle is not None
     demands = ("--require", "effort=max", "--require", "output_limit=128000")
     code, output, errors = stanchion("audit", bundle, *demands)
     assert code == 0, output.decode() + errors
+
+
+def test_it_works_as_another_user_than_root(stanchion: Stanchion, tmp_path: Path) -> None:
+    task = small_task(tmp_path / "t", tests=WROTE_IT, toml=AS_NOBODY, rehearsal=WRITES + DONE)
+    result = stanchion.run(task, *CODEX)
+    assert (result.outcome.reason, result.score) == (EndReason.COMPLETED, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("after_a_step", "reason"),
+    [
+        ('[[turn]]\nfinish = "stop"\n', EndReason.SESSION_ERROR),
+        (f'{DONE}fault = {{ kind = "length" }}\n', EndReason.LENGTH_STOP),
+        (f'{DONE}fault = {{ kind = "status", status = 401 }}\n', EndReason.PROVIDER_REFUSED),
+        (f'{DONE}fault = {{ kind = "status", status = 400 }}\n', EndReason.HARNESS_EXIT),
+    ],
+    ids=["empty", "cut at its limit", "wrong key", "refused"],
+)
+def test_no_end_that_failed_is_clean_or_a_zero(
+    stanchion: Stanchion, tmp_path: Path, after_a_step: str, reason: EndReason
+) -> None:
+    never = "echo 0 > /logs/verifier/reward.txt\n"
+    task = small_task(tmp_path / "t", tests=never, rehearsal=WRITES + after_a_step)
+    result = stanchion.run(task, *CODEX)
+    assert (result.outcome.reason, result.score) == (reason, None), result.outcome.detail

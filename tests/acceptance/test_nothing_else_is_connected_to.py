@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.harness import rehearsed
-from conformance.harness.record_printed import PROGRAMS
+from conformance.harness.record_printed import PROGRAMS, Program
 from conftest import required
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import Adapter, Plan, Settings
@@ -43,12 +43,16 @@ def strace() -> str:
     return found
 
 
-@pytest.mark.parametrize("harness", PROGRAMS)
+NAMES = ("claude_code", "codex", "opencode", *PROGRAMS)
+
+
+@pytest.mark.parametrize("harness", NAMES)
 def test_the_relay_is_all_that_is_connected_to(
     cache_dir: Path, harness: str, tmp_path: Path
 ) -> None:
     required("strace", strace)
-    adapter, program = registry.adapter(harness), PROGRAMS[harness]
+    adapter = registry.adapter(harness)
+    program = PROGRAMS.get(harness) or Program(dialect=adapter.dialects[0])
     version = adapter.versions[-1]
     package = required(harness, lambda: ensure_harness(cache_dir, harness, version))
     log = tmp_path / "calls"
