@@ -18,8 +18,7 @@ from fakes.other_user import end_broker
 from stanchion.harness_adapters.opencode import BINARY
 from stanchion.images import entry, manifest
 from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage, lock
-from stanchion.images.host import architecture
+from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
 from stanchion.images.runsc import RunscInfo
 
@@ -91,8 +90,9 @@ def stanchion(
 def odd_harness(stanchion: Command, opencode: HarnessPackage) -> None:
     """The same release, stored with a start script that changes what it was told."""
     store = stanchion.state / "cache" / "harness"
+    stored = entry.load(store / "opencode" / opencode.version)
+    assert stored is not None
     store.unlink()
-    release = lock()["opencode"][opencode.version][architecture().npm]
 
     def build(root: Path) -> entry.Built:
         shutil.copytree(opencode.path, root, dirs_exist_ok=True, copy_function=os.link)
@@ -101,7 +101,7 @@ def odd_harness(stanchion: Command, opencode: HarnessPackage) -> None:
         (root / BINARY).write_text(ODD_HARNESS)
         (root / BINARY).chmod(0o755)
         digest = manifest.seal(root, "opencode", opencode.version)
-        return entry.Built(digest=digest, notes={"integrity": release.integrity})
+        return entry.Built(digest=digest, notes=stored.notes)
 
     entry.ensure(store / "opencode" / opencode.version, build)
 
