@@ -5,6 +5,7 @@ no silence of a fixture is waited for.
 """
 
 import asyncio
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -12,7 +13,7 @@ from typing import TypeVar
 from conformance.wire.provider import Capture, Provider, provider
 from conformance.wire.recorded import load
 from conformance.wire.replay import pieces
-from fakes.launches import LIMIT, MODEL
+from fakes.launches import KEY, LIMIT, MODEL
 from fakes.supervisor import Response, parse
 from functional.broker.live import Enrolment, LiveBroker, enrolled
 from stanchion.protocol.dialects import Dialect
@@ -117,6 +118,7 @@ async def _exchange(broker: LiveBroker, path: Path, way: str) -> Exchanged:
             limits=Limits(output_tokens=limit),
             effort=Effort(word=effort),
             waits=Waits(max_wait_s=0),  # a failure goes back at once
+            key=f"{KEY}{secrets.token_hex(4)}",  # a port may come again: one account for each
         ) as run,
     ):
         reply = await _ask(run, up, DOORS[dialect])

@@ -39,6 +39,10 @@ PR_SET_DUMPABLE = 4
 
 _log = logging.getLogger("stanchion.broker")
 
+OBJECTS_BEFORE_GC = 10_000
+"""A request makes some hundreds and leaves next to none: looking for cycles more often than every
+few dozen requests finds nothing, and is paid for by each."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -57,6 +61,7 @@ def run(settings: Settings) -> None:
     """Serve until the end. RefusedError, LedgerError or KeyFileError: it did not start."""
     os.umask(0o077)
     keep_memory_private()
+    allow_many_connections()
     config = _load_config(settings.config_path)
     prepare(settings.paths)
     _log_to(settings.paths.broker_dir / "broker.log")
@@ -68,6 +73,12 @@ def keep_memory_private() -> None:
     """No core file, and no other process of this user reads our memory or environment."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def allow_many_connections() -> None:
+    """As many descriptors as the kernel allows this process: a request under way has two."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def _serve(settings: Settings, config: Config) -> None:
@@ -145,6 +156,7 @@ def tell_why(ready_fd: int | None, refusal: Refusal) -> None:
 def _announce(settings: Settings) -> None:
     gc.collect()
     gc.freeze()
+    gc.set_threshold(OBJECTS_BEFORE_GC)
     pid = os.getpid()
     (settings.paths.broker_dir / "broker.pid").write_text(f"{pid}\n", encoding="ascii")
     _log.info("listening, pid %d", pid)

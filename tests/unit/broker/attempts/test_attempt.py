@@ -12,9 +12,18 @@ from stanchion.broker.attempts.leases import Grant
 from stanchion.broker.plane.http_gate import Route
 from stanchion.broker.plane.model_socket import ModelRequest
 from stanchion.broker.receipts.bundle import Verified, verify
-from stanchion.protocol.codec import decode
-from stanchion.protocol.control import Enrol, Enrolled, FromBroker, Publish, Refused, StopOrder
-from stanchion.protocol.events import Envelope, Warned
+from stanchion.protocol.codec import decode, encode_line
+from stanchion.protocol.control import (
+    Enrol,
+    Enrolled,
+    ExchangeSeen,
+    FromBroker,
+    Publish,
+    Refused,
+    StopOrder,
+    WireEvent,
+)
+from stanchion.protocol.events import Envelope, ExchangeAlive, ExchangeHeld, Warned
 from stanchion.protocol.evidence import Stop, StopReason
 from stanchion.protocol.exchange import FactStatus
 from stanchion.protocol.receipt import Denied, ExchangeStart, TokenIssued
@@ -129,3 +138,15 @@ async def test_what_counts_as_observed_is_what_was_sent_and_both_are_on_record(
     facts = start.asked.facts["output_limit"], start.sent.facts["output_limit"]
     assert facts == (FactStatus.NOT_REPORTED, FactStatus.OBSERVED)
     assert attempt.wire.limits == [128_000]
+
+
+async def test_what_was_published_is_told_in_the_same_bytes(attempt: Attempt) -> None:
+    """Encoded once; as a line it is what the codec would have made of it."""
+    held = ExchangeHeld(exchange=1, holding=True, why="100% of it")
+    alive = ExchangeAlive(exchange=7)
+    assert attempt.line_of(WireEvent(event=held)) == encode_line(WireEvent(event=held))
+    attempt.publish(held)
+    told = attempt.line_of(WireEvent(event=held))
+    assert told == encode_line(WireEvent(event=held))
+    assert attempt.line_of(WireEvent(event=alive)) == encode_line(WireEvent(event=alive))
+    assert attempt.line_of(ExchangeSeen(exchange=2)) == encode_line(ExchangeSeen(exchange=2))

@@ -83,7 +83,7 @@ WHOLE = [
 ]
 PARTS = [
     b"data: {}\n", b"data: {}", b"\n\n", b": ping\n\n", b"data: {}\r\n\r\n", b"data: a\rb\n\n",
-    b"data: 1\n\ndata: 2\n\n", b"data: 1\ndata: 2\n\n", b"id: 1\ndata: {}\n\n", b"data:x\n\n",
+    b"data: 1\ndata: 2\n\n", b"id: 1\ndata: {}\n\n", b"data:x\n\n",
     b"event: a\n\n", b"event: a\nid: 1\ndata: {}\n\n", b"data: {}\n\n\n", b"\ndata: {}\n\n",
 ]  # fmt: skip
 
@@ -96,9 +96,10 @@ def begun() -> SseSplitter:
 
 
 @pytest.mark.parametrize(("data", "event"), WHOLE)
-def test_one_event_alone_is_taken_in_one_step(data: bytes, event: SseEvent) -> None:
-    assert begun().whole(data) == event
-    assert list(begun().feed(data)) == [event]
+def test_whole_events_are_taken_in_one_step(data: bytes, event: SseEvent) -> None:
+    for count in (1, 3):
+        assert begun().whole(data * count) == [event.data] * count
+        assert list(begun().feed(data * count)) == [event] * count
     assert SseSplitter().whole(data) is None  # a byte order mark may stand there
 
 

@@ -47,11 +47,9 @@ def test_a_target_does_not_print_its_key() -> None:
 
 def test_lengths_are_digits_or_unknown() -> None:
     for value, length in (("5", 5), ("-5", None)):
-        head = ResponseHead(200)
-        head.add("Content-Length", value)
-        head.add("content-length", "7")
+        head = ResponseHead(200, [("Content-Length", value), ("content-length", "7")])
         assert head.length == length
-    assert ResponseHead(200).length is None
+    assert ResponseHead(200, []).length is None
 
 
 def test_a_question_is_a_get_with_the_key() -> None:

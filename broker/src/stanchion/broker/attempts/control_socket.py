@@ -26,6 +26,7 @@ from stanchion.protocol.control import (
     Ack,
     Enrol,
     Enrolled,
+    ExchangeSeen,
     FromBroker,
     Refused,
     Renew,
@@ -36,6 +37,8 @@ from stanchion.protocol.events import Warned
 FIRST_MESSAGE_S = 10.0
 MAX_UNSENT_BYTES = MAX_LINE_BYTES
 """A supervisor that reads this little is cut; it resumes."""
+MAX_NEWS_WAIT_S = 0.02
+"""For a request that began to be told; its end tells it at the latest."""
 
 _READ_BYTES = 256 * 1024
 
@@ -81,6 +84,9 @@ class ControlConnection:
         self._boot = ""
         self._waiting = _Waiting()
         self._news = asyncio.Event()
+        self._soon: list[ExchangeSeen] = []
+        """Not written yet: most requests are over in a moment, and a write wakes the sandbox."""
+        self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         """Serve it; never raises for what the caller sends."""
@@ -97,19 +103,45 @@ class ControlConnection:
                 self._attempt.heard()
                 self._attempt.tell = None
                 self._attempt.control_free.set()
+            self._hand_back()
             self._writer.close()
 
     def send(self, message: FromBroker) -> None:
         """Write one message; a caller that does not read is cut."""
+        if isinstance(message, ExchangeSeen) and not self._writer.transport.is_closing():
+            self._soon.append(message)
+            if self._timer is None:
+                self._timer = asyncio.get_running_loop().call_later(MAX_NEWS_WAIT_S, self._flush)
+        else:
+            self._write(message)
+
+    def _flush(self) -> None:
+        self._timer = None
+        if self._soon:
+            self._write(self._soon.pop())
+
+    def _write(self, message: FromBroker) -> None:
+        """This message, behind those that waited for it."""
         transport = self._writer.transport
         if transport.is_closing():
             return
         if transport.get_write_buffer_size() > MAX_UNSENT_BYTES:
             transport.abort()
             return
-        self._writer.write(encode_line(message))
+        line = self._attempt.line_of(message)
+        if self._soon:
+            line = b"".join(map(encode_line, self._soon)) + line
+            self._soon.clear()
+        self._writer.write(line)
         if isinstance(message, Refused):
             transport.close()
+
+    def _hand_back(self) -> None:
+        """What was not written is for the connection that comes next."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for message in self._soon:
+            self._attempt.send(message)
 
     async def _first_lines(self, splitter: LineSplitter) -> list[bytes]:
         while data := await self._reader.read(_READ_BYTES):

@@ -70,12 +70,17 @@ class Custody:
     )
     last_cursor: str | None = None
     """Of the supervisor's last event."""
+    encoded: tuple[Event, bytes] | None = None
+    """The last event that was published, and its bytes: the supervisor is told most of them too."""
 
     def publish(self, event: Event, asserted_by: AssertedBy = AssertedBy.BROKER) -> str:
         """Append one event to the merged stream; returns its cursor. Nothing follows the close."""
         if self.sealed:
             return self.ledger.events.last(self.terms.id)
-        return self.ledger.events.append(self.terms.id, asserted_by, encode(event), wall_ms())
+        data = encode(event)
+        self.encoded = (event, data)
+        kind = str(event.__struct_config__.tag)
+        return self.ledger.events.append(self.terms.id, asserted_by, data, wall_ms(), kind=kind)
 
     def remember(self) -> "asyncio.Future[None]":
         """Store where it stands; what is written after this is durable after it."""

@@ -67,6 +67,8 @@ _read_usage = attrgetter(*Usage.__struct_fields__)
 class Reach(Enum):
     """How far an exchange came."""
 
+    __hash__ = object.__hash__  # members are one of a kind; the library's own is slow
+
     NEVER_LEFT = "never_left"
     UNANSWERED = "unanswered"
     """It left, and no answer began."""

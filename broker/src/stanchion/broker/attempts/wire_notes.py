@@ -23,6 +23,7 @@ from stanchion.broker.plane.pacing.pacer import Call
 from stanchion.broker.plane.pacing.trips import trip_of
 from stanchion.broker.plane.sending import Answer, Sendings
 from stanchion.broker.plane.upstream import Target
+from stanchion.protocol.codec import encode, encode_line
 from stanchion.protocol.control import ExchangeSeen, FromBroker, StopOrder, WireEvent
 from stanchion.protocol.events import (
     ExchangeAlive,
@@ -36,6 +37,9 @@ from stanchion.protocol.exchange import Answered, Asked, ErrorClass, ExchangeRes
 from stanchion.protocol.launch import LaunchSpec, Policy
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart, ExchangeTry, Mismatched
 
+_WIRE = encode_line(WireEvent(event=ExchangeAlive(exchange=0))).replace(
+    encode(ExchangeAlive(exchange=0)), b"%b"
+)
 MAX_MISSED = 1000
 """Messages kept for a supervisor whose connection is cut; the oldest go first."""
 
@@ -64,6 +68,12 @@ class WireNotes(Custody):
     """The number of the last model request."""
     calls: MutableMapping[str, Call] = field(default_factory=dict)
     """By body digest: calls that the harness may make again."""
+    spec: LaunchSpec = field(init=False)
+    """The frozen terms."""
+    enforced: bool = field(init=False)
+    """Whether a mismatch ends the attempt."""
+    allow_fields: frozenset[str] = field(init=False)
+    """Names of the field policy that the profile relaxes."""
     spending: Spending = field(init=False)
     _presented: "asyncio.Future[Target]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
@@ -75,22 +85,11 @@ class WireNotes(Custody):
     _missed: deque[FromBroker] = field(default_factory=lambda: deque(maxlen=MAX_MISSED))
 
     def __post_init__(self) -> None:
+        launch = self.terms.launch
+        self.spec = launch.spec
+        self.enforced = launch.policy is Policy.ENFORCE
+        self.allow_fields = frozenset(launch.allow_fields)
         self.spending = Spending(self.spec.budget)
-
-    @property
-    def spec(self) -> LaunchSpec:
-        """The frozen terms."""
-        return self.terms.launch.spec
-
-    @property
-    def enforced(self) -> bool:
-        """Whether a mismatch ends the attempt."""
-        return self.terms.launch.policy is Policy.ENFORCE
-
-    @property
-    def allow_fields(self) -> frozenset[str]:
-        """Names of the field policy that the profile relaxes."""
-        return frozenset(self.terms.launch.allow_fields)
 
     @property
     def target(self) -> Target:
@@ -116,6 +115,13 @@ class WireNotes(Custody):
             self.tell(message)
         elif self.leases.boot is not None and not _is_alive(message):
             self._missed.append(message)
+
+    def line_of(self, message: FromBroker) -> bytes:
+        """A message as a line; of an event that was just published the bytes are there already."""
+        if self.encoded is None or not isinstance(message, WireEvent):
+            return encode_line(message)
+        event, data = self.encoded
+        return _WIRE % data if message.event is event else encode_line(message)
 
     def catch_up(self) -> None:
         """Tell a supervisor that is back what it missed, and the stop order again."""
@@ -188,8 +194,9 @@ class WireNotes(Custody):
         """
         before = self.calls.get(asked.body_sha256)
         call = number if before is None else before.number
-        asked = stated_request(asked, self.spec.dialect)
-        sent = asked if sent is None else stated_request(sent, self.spec.dialect)
+        as_it_came, asked = asked, stated_request(asked, self.spec.dialect)
+        changed = sent is not None and sent is not as_it_came
+        sent = stated_request(sent, self.spec.dialect) if sent is not None and changed else asked
         await self.book.append(
             ExchangeStart,
             exchange=number,

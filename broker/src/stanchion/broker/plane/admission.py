@@ -8,6 +8,8 @@ words.
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from stanchion.broker.plane.corrections import corrected
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.fields.policy import first_denied
@@ -51,8 +53,7 @@ class Refusal:
         return f"{self.word}: {self.detail}" if self.detail else self.word
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
+class Leaving(msgspec.Struct, frozen=True):
     """A request as it is sent."""
 
     body: bytes
@@ -70,7 +71,9 @@ def leaving(spec: LaunchSpec, request: Request, asked: Asked, *, side: str | Non
     A correction beside another spelling of the same setting would leave it to the server which one
     counts.
     """
-    made = corrected(request.body, spec.corrections if side is None else ())
+    if side is not None or not spec.corrections:
+        return Leaving(request.body, asked, ())
+    made = corrected(request.body, spec.corrections)
     if not made.fields:
         return Leaving(request.body, asked, ())
     path = UPSTREAM[request.route][1]

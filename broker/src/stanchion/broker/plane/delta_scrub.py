@@ -112,7 +112,9 @@ class DeltaScrub:
         if self._letter in data and self._sign.search(data) is not None:
             return True
         return (
-            _BACKSLASH in data and b"\\u00" in data and self._escaped_sign.search(data) is not None
+            _BACKSLASH in data
+            and data.find(b"\\u00") >= 0
+            and self._escaped_sign.search(data) is not None
         )
 
     def _let_go(self, data: bytes) -> None:

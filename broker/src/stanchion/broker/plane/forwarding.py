@@ -34,6 +34,8 @@ _DEADLINES = {
     RelayEnd.READER: Deadline.READER,
     RelayEnd.DRAIN: Deadline.DRAIN,
 }
+_WHOLE = frozenset({RelayEnd.COMPLETE, RelayEnd.TERMINAL})
+_LEFT = frozenset({RelayEnd.CLIENT_GONE, RelayEnd.READER, RelayEnd.DRAIN})
 _HUNG_UP = "the provider closed the connection without an answer"
 _HUNG_UP_IDLE = (
     "the provider closed a connection that was kept open, without an answer: whether it had read "
@@ -199,8 +201,10 @@ class Forwarding:
             return await self._encoded_answer(up, head, reader, encoding)
         if head.status >= 300:
             return await self._error_answer(up, head, reader)
-        length = head.length if form is not Form.EVENTS else None
         self._sending.accepted()
+        if form is not Form.EVENTS and up.whole:
+            return self._whole_answer(up, head, reader)
+        length = head.length if form is not Form.EVENTS else None
         self._down.begin(head.status, self.masking.headers(returned_headers(head.headers)), length)
         flow = relay(
             up,
@@ -217,9 +221,24 @@ class Forwarding:
             self._desk.flows.discard(flow)
         return self._relayed_answer(reader, relayed)
 
+    def _whole_answer(self, up: Upstream, head: ResponseHead, reader: ResponseReader) -> Answer:
+        """An answer that is no stream and came with its head.
+
+        Nothing of it leaves before its end is on record, so nothing has to be relayed.
+        """
+        body = up.take_whole()
+        shown = self.masking.whole(body)
+        reader.saw(shown)
+        answered = reader.answered(complete=True, client_gone=self._down.gone)
+        headers = self.masking.headers(returned_headers(head.headers))
+        return Answer(
+            self.masking.digested(answered),
+            lambda: self._down.respond(head.status, shown, headers),
+        )
+
     def _relayed_answer(self, reader: ResponseReader, relayed: Relayed) -> Answer:
-        whole = relayed.end in {RelayEnd.COMPLETE, RelayEnd.TERMINAL}
-        gone = relayed.end in {RelayEnd.CLIENT_GONE, RelayEnd.READER, RelayEnd.DRAIN}
+        whole = relayed.end in _WHOLE
+        gone = relayed.end in _LEFT
         answered = self.masking.digested(reader.answered(complete=whole, client_gone=gone))
         if relayed.end is RelayEnd.REVOKED:
             revoked = msgspec.structs.replace(answered, result=ExchangeResult.REVOKED)
@@ -230,10 +249,10 @@ class Forwarding:
             answered = msgspec.structs.replace(answered, deadline=deadline, error_words=words)
 
         def deliver() -> None:
-            self._down.write(relayed.held)
             if whole:
-                self._down.finish()
+                self._down.finish(relayed.held)
             else:
+                self._down.write(relayed.held)
                 self._down.abort()
 
         return Answer(answered, deliver)

@@ -42,6 +42,8 @@ FORWARDED = frozenset(
 """Request headers that reach the provider, with those of FORWARDED_PREFIX. Not among them on
 purpose: `openai-organization`, `openai-project`, `x-goog-user-project`: they choose who pays."""
 
+_NO_HOPS = frozenset({"", "close", "keep-alive"})
+
 FORWARDED_PREFIX = "x-stainless-"
 """What the official SDKs say about themselves and their retries."""
 
@@ -71,6 +73,8 @@ RETURNED_PREFIXES = ("anthropic-ratelimit-", "x-ratelimit-")
 
 class Route(Enum):
     """Everything the model socket answers."""
+
+    __hash__ = object.__hash__  # members are one of a kind; the library's own is slow
 
     CHAT = "openai_chat.completions"
     RESPONSES = "openai_responses.create"
@@ -180,7 +184,11 @@ def read_head(head: bytes) -> Accepted | Denial:
     headers: dict[str, list[str]] = {}
     for field in fields.decode("ascii").split("\r\n")[:-2]:
         name, _, value = field.partition(":")
-        headers.setdefault(name.lower(), []).append(value.strip(" \t"))
+        name, value = name.lower(), value.strip(" \t")
+        if name in headers:
+            headers[name].append(value)
+        else:
+            headers[name] = [value]
     return _decide(request["method"].decode(), request["target"].decode(), headers)
 
 
@@ -212,7 +220,7 @@ def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted
 
 def _is_one_payer(target: str, headers: dict[str, list[str]]) -> bool:
     """Whether the caller's credentials, if there are any, are one and the same."""
-    given = [value for name in CREDENTIALS for value in headers.get(name, ())]
+    given = [value for name in CREDENTIALS if name in headers for value in headers[name]]
     if "?" in target:
         query = target.partition("?")[2].split("&")
         given += [pair.removeprefix("key=") for pair in query if pair.startswith("key=")]
@@ -249,14 +257,17 @@ def _body_length(headers: dict[str, list[str]]) -> int | Denial:
 
 def _forwarded(headers: dict[str, list[str]]) -> tuple[tuple[str, str], ...]:
     """What is listed, said once, and not meant for this hop only (RFC 9110, section 7.6.1)."""
-    hop = {
-        name.strip().lower() for line in headers.get("connection", ()) for name in line.split(",")
-    }
-    return tuple(
+    listed = [
         (name, values[0])
         for name, values in headers.items()
-        if (name in FORWARDED or _STAINLESS.match(name)) and name not in hop and len(values) == 1
-    )
+        if len(values) == 1
+        and (name in FORWARDED or (name.startswith(FORWARDED_PREFIX) and _STAINLESS.match(name)))
+    ]
+    hops = ",".join(headers.get("connection", ())).lower()
+    if hops in _NO_HOPS:
+        return tuple(listed)
+    own = {name.strip() for name in hops.split(",")}
+    return tuple(header for header in listed if header[0] not in own)
 
 
 def returned_headers(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ within what doubles hold, text UTF-8 without a mark). What passes is forwarded a
 """
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -14,6 +15,8 @@ MAX_DEPTH = 64
 MIN_INT, MAX_INT = -(2**63), 2**64 - 1
 """Signed or unsigned 64 bits; beyond them some parsers wrap, others round."""
 
+_CONTAINERS = (dict, list)
+_BACKSLASH = ord("\\")
 _LONG = re.compile(rb"[0-9]{19}")
 
 
@@ -55,9 +58,12 @@ def _count_names(value: object) -> int:
         for container in level:
             if isinstance(container, dict):
                 names += len(container)
-                inner += [child for child in container.values() if isinstance(child, (dict, list))]
+                children: Iterable[object] = container.values()
             elif isinstance(container, list):
-                inner += [child for child in container if isinstance(child, (dict, list))]
+                children = container
+            else:
+                continue
+            inner += [child for child in children if isinstance(child, _CONTAINERS)]
         if not inner:
             return names
         level = inner
@@ -70,7 +76,7 @@ def _outside_strings(body: bytes) -> bytes:
     Backslashes are in strings only, and pairs of them go first, so a quote that still has one
     before it is escaped, and every other one begins or ends a string.
     """
-    if b"\\" in body:
+    if _BACKSLASH in body:
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     return b"".join(body.split(b'"')[::2])
 

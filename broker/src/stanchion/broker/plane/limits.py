@@ -40,5 +40,5 @@ class Limits:
     drain_bytes: int = 1024 * 1024
     error_body_s: float = 30.0
     error_body_bytes: int = 64 * 1024
-    alive_every_s: float = 2.0
+    alive_every_s: float = 5.0
     """How often a stream's sign of life is told."""

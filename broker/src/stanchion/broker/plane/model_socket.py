@@ -72,27 +72,28 @@ class Attended(Protocol):
 class ModelConnection(asyncio.Protocol):
     """One connection, from its first byte to its close."""
 
+    _transport: asyncio.Transport | None = None
+    _accepted: Accepted | None = None
+    _parser: httptools.HttpRequestParser | None = None
+    _body_bytes = 0
+    _raw_bytes = 0
+    _surplus_bytes = 0
+    _asked = False
+    _timer: asyncio.TimerHandle | None = None
+    _chunked = False
+    _finished = False
+    _lingering = False
+    """Whether a refusal is out and the rest of its request is let pass."""
+    gone = False
+    started = False
+    """Whether a response has begun."""
+
     def __init__(self, attempt: Attended, loop: asyncio.AbstractEventLoop) -> None:
         self._attempt = attempt
         self._limits = attempt.limits
         self._loop = loop
-        self._transport: asyncio.Transport | None = None
         self._head = bytearray()
-        self._accepted: Accepted | None = None
-        self._parser: httptools.HttpRequestParser | None = None
         self._body: list[bytes] = []
-        self._body_bytes = 0
-        self._raw_bytes = 0
-        self._surplus_bytes = 0
-        self._asked = False
-        self._timer: asyncio.TimerHandle | None = None
-        self._chunked = False
-        self._finished = False
-        self._lingering = False
-        """Whether a refusal is out and the rest of its request is let pass."""
-        self.gone = False
-        self.started = False
-        """Whether a response head was sent."""
         self._on_gone: Callable[[], None] = _nothing
         self._on_pause: Callable[[], None] = _nothing
         self._on_resume: Callable[[], None] = _nothing
@@ -211,13 +212,17 @@ class ModelConnection(asyncio.Protocol):
     # the response
 
     def reply(self, status: int, body: bytes, headers: list[tuple[str, str]] | None = None) -> None:
-        """A whole response."""
+        """A whole response, in JSON where the headers do not say otherwise."""
         kept = [(n, v) for n, v in headers or [] if n != "content-type" or v]
         if not any(name == "content-type" for name, _ in kept):
             kept.append(("content-type", "application/json"))
-        self._send_head(status, [*kept, ("content-length", str(len(body)))])
-        if self._transport is not None and not self._is_head():
-            self._transport.write(body)
+        self.respond(status, body, kept)
+
+    def respond(self, status: int, body: bytes, headers: list[tuple[str, str]]) -> None:
+        """A whole response with these headers."""
+        head = self._head_of(status, [*headers, ("content-length", str(len(body)))])
+        if head and self._transport is not None:
+            self._transport.write(head if self._is_head() else head + body)
         self._close()
 
     def begin(self, status: int, headers: list[tuple[str, str]], length: int | None) -> None:
@@ -226,23 +231,29 @@ class ModelConnection(asyncio.Protocol):
         framing = (
             ("transfer-encoding", "chunked") if length is None else ("content-length", str(length))
         )
-        self._send_head(status, [*headers, framing])
+        head = self._head_of(status, [*headers, framing])
+        if head and self._transport is not None:
+            self._transport.write(head)
 
     def write(self, data: bytes) -> None:
         """Body bytes."""
-        if self._transport is None or self.gone or not data:
+        if not data or self._transport is None or self.gone:
             return
-        if self._chunked and len(data) <= COPIED_BYTES:
-            self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
-        elif self._chunked:
-            self._transport.writelines((b"%x\r\n" % len(data), data, b"\r\n"))
-        else:
+        if not self._chunked:
             self._transport.write(data)
+        elif len(data) <= COPIED_BYTES:
+            self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        else:
+            self._transport.writelines((b"%x\r\n" % len(data), data, b"\r\n"))
 
-    def finish(self) -> None:
-        """The body is whole."""
-        if self._chunked and self._transport is not None and not self.gone:
-            self._transport.write(b"0\r\n\r\n")
+    def finish(self, last: bytes = b"") -> None:
+        """The body is whole with these bytes."""
+        if self._transport is not None and not self.gone:
+            if self._chunked:
+                chunk = b"%x\r\n%b\r\n" % (len(last), last) if last else b""
+                last = chunk + b"0\r\n\r\n"
+            if last:
+                self._transport.write(last)
         self._close()
 
     def abort(self) -> None:
@@ -265,13 +276,14 @@ class ModelConnection(asyncio.Protocol):
     def _is_head(self) -> bool:
         return self._parser is not None and self._parser.get_method() == b"HEAD"
 
-    def _send_head(self, status: int, headers: list[tuple[str, str]]) -> None:
+    def _head_of(self, status: int, headers: list[tuple[str, str]]) -> bytes:
+        """The one that goes back; empty = there is nobody, or it went already."""
         if self._transport is None or self.started or self.gone:
-            return
+            return b""
         self.started = True
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
         head = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n{lines}"
-        self._transport.write(f"{head}connection: close\r\n\r\n".encode("ascii"))
+        return f"{head}connection: close\r\n\r\n".encode("ascii")
 
     def _close(self) -> None:
         self._finished = True

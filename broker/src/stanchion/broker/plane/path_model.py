@@ -16,6 +16,7 @@ from stanchion.protocol.exchange import Asked
 MAX_MODEL = 128
 FOLDER = "/v1beta/models/"
 STABLE_FOLDER = "/v1/models/"
+_FOLDERS = (FOLDER, STABLE_FOLDER)
 PLACE = "{model}"
 """Where a template has the model. No target holds it as it stands: braces are outside the grammar
 of a model, and a template is never compared with a target."""
@@ -36,9 +37,9 @@ class Addressed(NamedTuple):
 
 def addressed(target: str) -> Addressed | None:
     """The parts of a target; None = it has no model that could be sent on."""
-    folder = next((one for one in (FOLDER, STABLE_FOLDER) if target.startswith(one)), None)
-    if folder is None:
+    if not target.startswith(_FOLDERS):
         return None
+    folder = FOLDER if target.startswith(FOLDER) else STABLE_FOLDER
     model, colon, action = target.removeprefix(folder).partition(":")
     return Addressed(folder, model, action) if colon and is_addressable(model) else None
 

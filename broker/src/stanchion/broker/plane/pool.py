@@ -35,6 +35,25 @@ class Line:
 
     transport: asyncio.Transport
     opened_at: float
+    _watch: "select.poll | None" = None
+    """Kept for as long as the connection, whose descriptor stays the same."""
+
+    @property
+    def descriptor(self) -> int | None:
+        """Of its socket; None = there is none, or it is closed."""
+        connection = self.transport.get_extra_info("socket")
+        number = -1 if connection is None else connection.fileno()
+        return None if number < 0 else int(number)
+
+    def has_spoken(self) -> bool:
+        """Asks the kernel: what it has received may not have reached the loop yet."""
+        if self._watch is None:
+            descriptor = self.descriptor
+            if descriptor is None:
+                return True
+            self._watch = select.poll()
+            self._watch.register(descriptor, _SPOKEN)
+        return bool(self._watch.poll(0))
 
 
 class Pool:
@@ -66,8 +85,8 @@ class Pool:
         keep_s = min(self._limits.idle_s, self._limits.idle_s if idle_s is None else idle_s)
         until = min(now + keep_s, line.opened_at + self._limits.age_s)
         full = len(self._parked) >= self._limits.idle_connections
-        if self._closed or full or until <= now or _has_spoken(line.transport):
-            return False
+        if self._closed or full or until <= now or line.descriptor is None:
+            return False  # what has been said on it meanwhile shows when it is taken
         parked = _Parked(self, line, until)
         line.transport.set_protocol(parked)
         line.transport.resume_reading()
@@ -111,8 +130,8 @@ class _Parked(asyncio.Protocol):
         self.until = until
 
     def usable(self, now: float) -> bool:
-        transport = self.line.transport
-        return now < self.until and not transport.is_closing() and not _has_spoken(transport)
+        closing = self.line.transport.is_closing()
+        return now < self.until and not closing and not self.line.has_spoken()
 
     def data_received(self, data: bytes) -> None:  # noqa: ARG002 - whatever it is
         self._pool.drop(self)
@@ -122,13 +141,3 @@ class _Parked(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         self._pool.drop(self)
-
-
-def _has_spoken(transport: asyncio.Transport) -> bool:
-    """Asks the kernel: what it has received may not have reached the loop yet."""
-    connection = transport.get_extra_info("socket")
-    if connection is None or connection.fileno() < 0:
-        return True
-    poll = select.poll()
-    poll.register(connection.fileno(), _SPOKEN)
-    return bool(poll.poll(0))

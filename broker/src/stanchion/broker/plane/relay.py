@@ -73,6 +73,8 @@ class Down(Protocol):
 class RelayEnd(Enum):
     """Why the relay stopped."""
 
+    __hash__ = object.__hash__  # members are one of a kind; the library's own is slow
+
     COMPLETE = "complete"
     """The whole body came."""
     TERMINAL = "terminal"

@@ -45,6 +45,20 @@ def form_of(content_type: str | None) -> Form:
 class ResponseReader:
     """The tap of one exchange."""
 
+    _carry = b""
+    _marked = False
+    """Whether a marker came since the last event ended."""
+    _looked = False
+    """Whether the bytes that come next were looked through for one."""
+    _whole: bytes | bytearray = b""
+    """Of a body that is no event stream; to be read at its end."""
+    _read = False
+    """Whether the end of the body was read."""
+    size_bytes = 0
+    semantic_events = 0
+    by_events: bool
+    """Whether the body is an event stream; of any other body the last piece is terminal."""
+
     def __init__(
         self,
         reader: DialectReader,
@@ -56,57 +70,51 @@ class ResponseReader:
     ) -> None:
         """`mask` is for every word of the provider that is kept, before any is shortened."""
         self._markers = reader.markers
-        self._keep = max(map(len, reader.markers)) - 1
+        self._keep = reader.longest_marker - 1
         """So many bytes may be the beginning of a marker that is cut."""
         self._needs_terminal = reader.stream_needs_terminal
         self._may_be_last = reader.may_be_last
         self._fold = reader.new_fold()
         self._status = status
-        self._form = form
         self._output_limit = output_limit
         self._mask = mask
-        self._splitter = SseSplitter()
-        self._whole: bytearray | None = bytearray() if form is not Form.EVENTS else None
+        self.by_events = form is Form.EVENTS
+        self._splitter = SseSplitter() if self.by_events else None
         self._blind: str | None = None if form is not Form.OTHER else "not JSON, no event stream"
         self._sha256 = hashlib.sha256()
-        self._carry = b""
-        self._marked = False
-        """Whether a marker came since the last event ended."""
-        self._looked = False
-        """Whether the bytes that come next were looked through for one."""
-        self.size_bytes = 0
-        self.semantic_events = 0
 
     def holds_from(self, data: bytes) -> int | None:
         """Where in `data` a terminal event may start; None = all of it may leave before reading.
 
         A whole JSON body has no such place: its end is the end of the stream.
         """
-        if self._form is not Form.EVENTS or self._blind is not None:
+        if not self.by_events or self._blind is not None:
             return None
         self._looked = True
         window = self._carry + data
+        found = len(window)
         for marker in self._markers:
-            if marker in window:
-                break
-        else:
+            place = window.find(marker, 0, found + len(marker))
+            if place >= 0:
+                found = min(found, place)
+        if found == len(window):
             return None
         self._marked = True
-        found = [place for marker in self._markers if (place := window.find(marker)) >= 0]
-        return max(0, min(found) - len(self._carry))
+        return max(0, found - len(self._carry))
 
     def saw(self, data: bytes) -> None:
         """Take a copy of bytes of the body."""
         self._sha256.update(data)
         self.size_bytes += len(data)
+        if not self.by_events:
+            self._collect(data)
+            return
         if not self._looked:
             self.holds_from(data)
         self._looked = False
         tail = data if len(data) >= self._keep else self._carry + data
         self._carry = tail[-self._keep :]
-        if self._whole is not None:
-            self._collect(data)
-        elif self._blind is None:
+        if self._blind is None:
             self._events(data)
 
     def digest(self) -> "hashlib._Hash":
@@ -116,19 +124,14 @@ class ResponseReader:
     @property
     def terminal(self) -> bool:
         """Whether the terminal event or an error came in a stream."""
-        return self._form is Form.EVENTS and (self._fold.done or self._fold.failed)
+        return self.by_events and (self._fold.done or self._fold.failed)
 
     @property
     def undecided(self) -> bool:
         """Whether an event has begun, or come, that may turn out to be terminal."""
-        if self._form is not Form.EVENTS or self._blind is not None or self.terminal:
+        if not self.by_events or self._blind is not None or self.terminal:
             return False
         return self._marked or self._may_be_last(self._fold)
-
-    @property
-    def by_events(self) -> bool:
-        """Whether the body is an event stream; of any other body the last piece is terminal."""
-        return self._form is Form.EVENTS
 
     @property
     def retry_after_ms(self) -> int | None:
@@ -163,7 +166,7 @@ class ResponseReader:
             cut_tool_calls=told.cut_calls or None if blind else told.cut_calls,
             input_includes_cache=reported.input_includes_cache,
             output_includes_reasoning=reported.output_includes_reasoning,
-            flags=tuple(flag for flag, raised in _flags(told, result).items() if raised),
+            flags=_flags(told, result),
             response_id=self._kept_id(told.response_id),
             tool_call_ids=self._kept_ids(told.call_ids),
             malformed=_malformed(told),
@@ -181,28 +184,36 @@ class ResponseReader:
         return tuple(self._mask(name)[:ID_LENGTH] for name in names[:MAX_CALL_IDS])
 
     def _collect(self, data: bytes) -> None:
-        if self._whole is None or self._blind is not None:
+        if self._blind is not None:
             return
-        if len(self._whole) + len(data) > MAX_WHOLE_BYTES:
+        if self.size_bytes > MAX_WHOLE_BYTES:
             self._blind = f"a body of more than {MAX_WHOLE_BYTES} bytes"
-            return
-        self._whole += data
+            self._whole = b""
+        elif not self._whole:
+            self._whole = data
+        else:
+            if isinstance(self._whole, bytes):
+                self._whole = bytearray(self._whole)
+            self._whole += data
 
     def _events(self, data: bytes) -> None:
-        whole = self._splitter.whole(data)
-        if whole is not None and not self._marked:
-            self.semantic_events += self._fold.stream_event(whole.data)
+        if self._splitter is None:
+            return
+        whole = None if self._marked else self._splitter.whole(data)
+        if whole is not None:
+            for event in whole:
+                self.semantic_events += self._fold.stream_event(event)
             return
         ended = False
         try:
-            for event in self._splitter.feed(data):
-                self._event(event)
-                ended = ended or isinstance(event, SseEvent)
+            for found in self._splitter.feed(data):
+                self._event(found)
+                ended = ended or isinstance(found, SseEvent)
         except SseOverflowError as error:
             self._blind = str(error)
         if ended and self._marked:  # what is unfinished now came with these bytes: it is short
             unfinished = self._splitter.unfinished
-            self._marked = any(marker in unfinished for marker in self._markers)
+            self._marked = any(unfinished.find(marker) >= 0 for marker in self._markers)
 
     def _event(self, event: SseEvent | StrayLine) -> None:
         if isinstance(event, StrayLine):
@@ -211,14 +222,14 @@ class ResponseReader:
         self.semantic_events += self._fold.stream_event(event.data)
 
     def _finish_reading(self) -> None:
-        if self._whole is not None:
-            if self._blind is None and not self._fold.whole_body(bytes(self._whole)):
-                self._blind = "the body is not JSON"
-            self._whole = None
-        elif self._blind is None and self._form is Form.EVENTS:
+        if self._blind is not None or self._read:
+            return
+        self._read = True
+        if self._splitter is not None:
             for event in self._splitter.close():
                 self._event(event)
-            self._splitter = SseSplitter()
+        elif not self._fold.whole_body(bytes(self._whole)):
+            self._blind = "the body is not JSON"
 
     def _implied_error(self, told: Told) -> ProviderError | None:
         if self._status >= 400:
@@ -242,7 +253,7 @@ class ResponseReader:
 
     def _ended(self, *, complete: bool) -> bool:
         """Whether what came is all of it; a stream says so itself."""
-        if self._form is Form.EVENTS:
+        if self.by_events:
             return self._fold.done or not self._needs_terminal
         return complete
 
@@ -261,14 +272,14 @@ def _reasoning(told: Told, result: ExchangeResult) -> bool | None:
     return False if result is ExchangeResult.COMPLETED else None
 
 
-def _flags(told: Told, result: ExchangeResult) -> dict[AnswerFlag, bool]:
-    completed = result is ExchangeResult.COMPLETED
-    return {
-        AnswerFlag.USAGE_ABSENT: completed and told.reported.usage is None,
-        AnswerFlag.USAGE_CONTRADICTION: told.reported.contradicted,
-    }
+def _flags(told: Told, result: ExchangeResult) -> tuple[AnswerFlag, ...]:
+    absent = told.reported.usage is None and result is ExchangeResult.COMPLETED
+    flags = (AnswerFlag.USAGE_ABSENT,) if absent else ()
+    return (*flags, AnswerFlag.USAGE_CONTRADICTION) if told.reported.contradicted else flags
 
 
 def _malformed(told: Told) -> dict[str, str]:
+    if not told.reported.malformed:
+        return dict(told.malformed)
     figures = {f"usage.{name}": said for name, said in told.reported.malformed.items()}
     return {**told.malformed, **figures}

@@ -5,6 +5,7 @@ for first. It must never show the key, nor change a byte that is not of it.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -56,6 +57,11 @@ class Spellings:
     def _probes(self) -> tuple[bytes, ...]:
         """Without any of these no family occurs."""
         return tuple(dict.fromkeys(gate.probe for gate in self.gates))
+
+    @cached_property
+    def _looked_for(self) -> tuple[tuple[int, bytes], ...]:
+        """Each probe behind its rarest letter: a search for a byte is the cheapest."""
+        return tuple({gate.probe: (gate.letters[0], gate.probe) for gate in self.gates}.values())
 
     @cached_property
     def _any_probe(self) -> re.Pattern[bytes]:
@@ -112,13 +118,21 @@ class Spellings:
         """One look for few bytes, such as a header; for many a search for each probe is faster."""
         if len(data) <= SHORT:
             return self._any_probe.search(data) is not None
-        return any(probe in data for probe in self._probes)
+        return any(letter in data and data.find(probe) >= 0 for letter, probe in self._looked_for)
 
     def masked_text(self, text: str) -> str:
         """The same for text."""
+        if len(text) < LEAST:
+            return text
         data = text.encode("utf-8", "surrogatepass")
         masked = self.masked(data)
         return text if masked is data else masked.decode("utf-8", "surrogatepass")
+
+    def may_be_in(self, headers: Iterable[tuple[str, str]]) -> bool:
+        """Whether the key may occur in these, whatever has become of the case of its letters."""
+        words = "\n".join([word for header in headers for word in header])
+        lower = words.encode("utf-8", "surrogatepass").lower()
+        return self._any_probe_in_any_case.search(lower) is not None
 
     def masked_name(self, name: bytes) -> bytes:
         """A header's name, which may have lost the case of its letters."""

@@ -11,6 +11,7 @@ import msgspec
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 
+_CR, _LF = b"\r\n"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -55,21 +56,22 @@ class SseSplitter:
         """What came of the event that has not ended yet."""
         return b"\n".join([*self._data, b"".join(self._pieces)])
 
-    def whole(self, data: bytes) -> SseEvent | None:
-        """The one event that these bytes are, as most reads are; None = `feed` must read them.
+    def whole(self, data: bytes) -> list[bytes] | None:
+        """The data of the events that these bytes are, as most reads are; None = `feed` them.
 
         It takes them only where nothing is under way, and in the two shapes that providers send.
         """
         if self._first or self._pieces or self._data or self._name is not None or self._after_cr:
             return None
-        if not data.endswith(b"\n\n") or b"\r" in data or len(data) > self._max_line:
+        if not data.endswith(b"\n\n") or _CR in data or len(data) > self._max_line:
             return None
-        *before, line, _, _ = data.split(b"\n", 4)
-        if not line.startswith(b"data: ") or len(before) > 1:
-            return None
-        if not before:
-            return SseEvent(line[6:])
-        return SseEvent(line[6:], before[0][7:]) if before[0].startswith(b"event: ") else None
+        found = []
+        for event in data[:-2].split(b"\n\n"):
+            line = event.partition(b"\n")[2] if event.startswith(b"event: ") else event
+            if not line.startswith(b"data: ") or _LF in line:
+                return None
+            found.append(line[6:])
+        return found
 
     def feed(self, data: bytes) -> Iterator[SseEvent | StrayLine]:
         """Each event that `data` completes."""

@@ -104,20 +104,20 @@ class Chain:
             return "a record follows the close"
         if isinstance(record, RunOpen) is not (self.records == 0):
             return "the terms of the run (run.open) must be the first record, and only that"
-        if isinstance(record, ExchangeStart | ExchangeTry | ExchangeEnd):
-            return self._exchange_order(record)
-        counted = (self.records, self.exchanges)
-        if isinstance(record, RunClose) and (record.records, record.exchanges) != counted:
-            return f"the close does not count {counted[0]} records and {counted[1]} exchanges"
-        return None
-
-    def _exchange_order(self, record: ExchangeStart | ExchangeTry | ExchangeEnd) -> str | None:
-        if isinstance(record, ExchangeTry):
-            return self._try_order(record)
+        if isinstance(record, ExchangeStart):
+            started = record.exchange in self._started
+            return f"exchange {record.exchange} starts twice" if started else None
         if isinstance(record, ExchangeEnd):
             return self._end_order(record)
-        started = record.exchange in self._started
-        return f"exchange {record.exchange} starts twice" if started else None
+        if isinstance(record, ExchangeTry):
+            return self._try_order(record)
+        return self._close_order(record) if isinstance(record, RunClose) else None
+
+    def _close_order(self, record: RunClose) -> str | None:
+        counted = (self.records, self.exchanges)
+        if (record.records, record.exchanges) == counted:
+            return None
+        return f"the close does not count {counted[0]} records and {counted[1]} exchanges"
 
     def _try_order(self, record: ExchangeTry) -> str | None:
         number, tried = record.exchange, self._tries.get(record.exchange, 0)

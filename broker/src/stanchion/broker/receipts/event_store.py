@@ -108,10 +108,12 @@ class EventStore:
         event_json: bytes,
         at_ms: int,
         source_seq: int | None = None,
+        kind: str | None = None,
     ) -> str:
         """Add an event; the cursor names it. Does not wait for the disk.
 
-        LedgerError: the store is closed, or the disk has not taken events for too long.
+        `kind`: its type, where it is known. LedgerError: the store is closed, or the disk has not
+        taken events for too long.
         """
         if self._closed:
             raise LedgerError(f"{self._file} is closed: no event can be added")
@@ -121,7 +123,7 @@ class EventStore:
             )
         self._last += 1
         word = asserted_by.value
-        kind = tag_of(event_json)
+        kind = tag_of(event_json) if kind is None else kind
         row = EventRow(self._last, attempt_id, at_ms, word, event_json, kind, source_seq)
         self._streams.setdefault(attempt_id, _Stream(0, 0)).last = row.seq
         self._waiting.append(row)

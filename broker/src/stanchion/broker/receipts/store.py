@@ -74,10 +74,13 @@ class RunStore:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.appended = 0
-        """Receipts that became durable since this store was opened, headers not counted."""
         with _translated(file):
             self._writer = Writer(_connect(file), name=str(file))
+
+    @property
+    def appended(self) -> int:
+        """Receipts that became durable since this store was opened, headers not counted."""
+        return self._writer.rows
 
     async def aclose(self) -> None:
         await self._writer.aclose()
@@ -94,10 +97,9 @@ class RunStore:
 
         await self._writer.submit(change)
 
-    async def append_receipt(self, attempt_id: str, seq: int, line: bytes) -> None:
-        """Store one more line. It is queued before the first await: order is the order of calls."""
-        await self._writer.submit_row(_append_lines, (attempt_id, seq, line))
-        self.appended += 1
+    def append_receipt(self, attempt_id: str, seq: int, line: bytes) -> "asyncio.Future[None]":
+        """Store one more line. It is queued at once: order is the order of calls."""
+        return self._writer.submit_row(_append_lines, (attempt_id, seq, line))
 
     def receipt_lines(self, attempt_id: str) -> list[bytes]:
         """All durable lines of an attempt, the header first; empty = no such attempt."""

@@ -13,9 +13,8 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 Change = Callable[[sqlite3.Connection], None]
 """One statement, so that a change that breaks a rule of the tables leaves nothing behind."""
@@ -32,8 +31,7 @@ class LedgerError(Exception):
     """Something could not be made durable, or may not be written any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(NamedTuple):
     change: Change | None
     done: "asyncio.Future[None]"
     insert: Insert | None = None
@@ -55,6 +53,8 @@ class Writer:
         self._jobs: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
         self._taken: deque[_Job] = deque()
         """By the thread, and in no group yet."""
+        self.rows = 0
+        """How many were committed. Counted by the thread."""
         self._closed = False
         self._thread = threading.Thread(target=self._run, name=f"{name} writer", daemon=True)
         self._thread.start()
@@ -125,6 +125,8 @@ class Writer:
         except sqlite3.OperationalError as error:
             self._roll_back()
             return [(job.done, self._refusal(error)) for job in group]
+        made = zip(group, settled, strict=True)
+        self.rows += sum(job.insert is not None and error is None for job, (_, error) in made)
         return settled
 
     def _made(self, insert: Insert | None, jobs: list[_Job]) -> _Settled:

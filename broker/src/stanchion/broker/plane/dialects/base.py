@@ -5,8 +5,8 @@ invent a figure: what the provider did not say stays None.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import msgspec
@@ -47,7 +47,7 @@ class Told(msgspec.Struct, frozen=True):
     """As the provider names the response itself."""
     call_ids: tuple[str, ...] = ()
     """Of the whole tool calls that have one, in their order."""
-    malformed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    malformed: Mapping[str, str] = {}
     """Of the words above, what was said where it cannot be one, by the name on record."""
 
 
@@ -79,7 +79,7 @@ def _never(_fold: ResponseFold) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DialectReader:
     """One dialect."""
 
@@ -94,6 +94,11 @@ class DialectReader:
     may_be_last: Callable[[ResponseFold], bool] = _never
     """Whether the event that was read last may end a response although more could follow: it waits
     for the next one, or for the end. For dialects without a terminal event."""
+
+    @cached_property
+    def longest_marker(self) -> int:
+        """In bytes."""
+        return max(map(len, self.markers))
 
 
 def an_id(value: object) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 _STRINGS = ("reasoning_content", "reasoning")
 _LISTS = ("reasoning_details", "thinking_blocks")
+_SHAPES = (*_STRINGS, *_LISTS)
 _LABELS = frozenset({"type", "id", "format"})
 """Members of a detail that name it."""
 _DEPTH = 4
@@ -51,8 +52,10 @@ class Parts:
             self.text_came(choice, content)
         elif isinstance(content, list):
             self._content(content)
-        if any(_shown(part.get(name)) for name in (*_STRINGS, *_LISTS)):
-            self._reasoning = True
+        for name in _SHAPES:
+            shape = part.get(name)
+            if shape is not None and _shown(shape):
+                self._reasoning = True
         calls = part.get("tool_calls")
         if isinstance(calls, list) and any(_signed(call) for call in calls):
             self._reasoning = True
@@ -85,8 +88,9 @@ class _Inline:
     @property
     def thought(self) -> bool:
         """Whether there is reasoning, should nothing more come."""
-        rest = self._rest.strip() if self._inside and not self._after else ""
-        return self.reasoning or not _CLOSE.startswith(rest)
+        if self.reasoning or not self._inside or self._after:
+            return self.reasoning
+        return not _CLOSE.startswith(self._rest.strip())
 
     def take(self, piece: str) -> None:
         if self._after:

@@ -14,6 +14,9 @@ from collections.abc import Mapping
 from stanchion.broker.plane.dialects.words import Words
 from stanchion.protocol.exchange import Asked
 
+_ABOUT_THINKING = frozenset(
+    {"thinking", "thinking_budget", "reasoning", "enable_thinking", "chat_template_kwargs"}
+)
 _SWITCH = {True: "enabled", False: "disabled"}
 """The words of those vendors whose switch has some."""
 
@@ -21,17 +24,12 @@ _SWITCH = {True: "enabled", False: "disabled"}
 def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
     """The words of a request."""
     words = Words()
-    reasoning, thinking = body.get("reasoning"), body.get("thinking")
-    nested = words.inside("effort", reasoning, "effort")
+    nested = words.inside("effort", body.get("reasoning"), "effort")
     limits = {name: body.get(name) for name in ("max_completion_tokens", "max_tokens")}
     efforts = {"reasoning_effort": body.get("reasoning_effort"), "reasoning.effort": nested}
-    budgets = {
-        "thinking.budget_tokens": _member(thinking, "budget_tokens"),
-        "thinking_budget": body.get("thinking_budget"),
-        "reasoning.max_tokens": _member(reasoning, "max_tokens"),
-    }
     limit_field, limit = words.one("output_limit", limits)
     effort_field, effort = words.one("effort", efforts)
+    thinks = not _ABOUT_THINKING.isdisjoint(body)
     return Asked(
         model=words.text("model", body.get("model")),
         output_limit=words.whole("output_limit", limit),
@@ -42,10 +40,19 @@ def read_request(body: Mapping[str, object], raw: bytes) -> Asked:
         fields=tuple(sorted(body)),
         body_sha256=hashlib.sha256(raw).hexdigest(),
         body_bytes=len(raw),
-        thinking=_thinking(words, body),
-        thinking_budget=words.whole("thinking_budget", words.one("thinking_budget", budgets)[1]),
+        thinking=_thinking(words, body) if thinks else None,
+        thinking_budget=_budget(words, body) if thinks else None,
         malformed=words.malformed,
     )
+
+
+def _budget(words: Words, body: Mapping[str, object]) -> int | None:
+    budgets = {
+        "thinking.budget_tokens": _member(body.get("thinking"), "budget_tokens"),
+        "thinking_budget": body.get("thinking_budget"),
+        "reasoning.max_tokens": _member(body.get("reasoning"), "max_tokens"),
+    }
+    return words.whole("thinking_budget", words.one("thinking_budget", budgets)[1])
 
 
 def _thinking(words: Words, body: Mapping[str, object]) -> str | None:

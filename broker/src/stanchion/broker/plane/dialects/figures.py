@@ -6,8 +6,8 @@ unknown and kept as it was said, shortened. It must never turn an absent figure 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+
+import msgspec
 
 from stanchion.broker.plane.dialects.words import short
 from stanchion.protocol.usage import Usage
@@ -17,14 +17,13 @@ GROWING = frozenset({"output_tokens", "reasoning_tokens"})
 """What grows while a response comes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(msgspec.Struct, frozen=True):
     """What a response says of its tokens."""
 
     usage: Usage | None = None
     why: str | None = "the provider reported no usage"
     """Where something is unknown."""
-    malformed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    malformed: Mapping[str, str] = {}
     """Figures that cannot be, by our names, as they were said."""
     contradicted: bool = False
     """Whether a figure of 0 stands against content that came."""
@@ -78,13 +77,16 @@ class Figures:
         """
         if not self._known and not self._malformed:
             return Reported()
-        # Where all output is denied, a reasoning of 0 within it says nothing either.
-        denies_all = produced and self.get("output_tokens") == 0
-        shown = {"output_tokens": produced, "reasoning_tokens": reasoned or denies_all}
-        denied = [name for name, came in shown.items() if came and self.get(name) == 0]
+        denied = self._denied(produced=produced, reasoned=reasoned)
         malformed = self._malformed | dict.fromkeys(denied, "0")
-        left_out = malformed.keys() | momentary
-        usage = Usage(**{name: n for name, n in self._known.items() if name not in left_out})
+        known = self._known
+        if malformed or momentary:
+            known = {
+                name: count
+                for name, count in known.items()
+                if name not in malformed and name not in momentary
+            }
+        usage = Usage(**known)
         return Reported(
             usage=usage,
             why=self._why(denied, usage, output, momentary),
@@ -93,6 +95,15 @@ class Figures:
             input_includes_cache=input_includes_cache,
             output_includes_reasoning=output_includes_reasoning,
         )
+
+    def _denied(self, *, produced: bool, reasoned: bool) -> list[str]:
+        """Figures of 0 against what came."""
+        if 0 not in self._known.values():
+            return []
+        # Where all output is denied, a reasoning of 0 within it says nothing either.
+        denies_all = produced and self.get("output_tokens") == 0
+        shown = {"output_tokens": produced, "reasoning_tokens": reasoned or denies_all}
+        return [name for name, came in shown.items() if came and self.get(name) == 0]
 
     def _why(
         self, denied: list[str], usage: Usage, output: str, momentary: frozenset[str]

@@ -69,11 +69,10 @@ class ChatFold:
 
     def told(self) -> Told:
         """Everything so far."""
-        raw, parts, whole = self._finish_raw, self._parts, self._calls.whole()
+        raw, whole = self._finish_raw, self._calls.whole()
+        text, reasoned = self._parts.text, self._parts.reasoning
         reported = self._usage.report(
-            produced=parts.text or parts.reasoning or whole > 0,
-            reasoned=parts.reasoning,
-            ended=raw is not None,
+            produced=text or reasoned or whole > 0, reasoned=reasoned, ended=raw is not None
         )
         counted = reported.usage.reasoning_tokens if reported.usage is not None else None
         return Told(
@@ -82,8 +81,8 @@ class ChatFold:
             finish_raw=raw,
             model=self._model,
             reported=reported,
-            reasoning=parts.reasoning or bool(counted),
-            text=parts.text,
+            reasoning=reasoned or bool(counted),
+            text=text,
             tool_calls=whole,
             cut_calls=self._calls.cut(),
             response_id=self._id,

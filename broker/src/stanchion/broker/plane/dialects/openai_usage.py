@@ -42,13 +42,16 @@ class UsageFold:
         cached = prompt.get("cached_tokens")
         if cached is None:  # Moonshot (earendil-works/pi#2017), DeepSeek API reference
             cached = value.get("cached_tokens", value.get("prompt_cache_hit_tokens"))
-        figures = self._figures
-        figures.take("input_tokens", value.get(self._names.input))
-        figures.take("output_tokens", value.get(self._names.output))
-        reasoning = _details(value, self._names.output).get("reasoning_tokens")
-        figures.take("reasoning_tokens", reasoning)
-        figures.take("cache_read_tokens", cached)
-        figures.take("cache_write_tokens", prompt.get("cache_write_tokens"))
+        said = {
+            "input_tokens": value.get(self._names.input),
+            "output_tokens": value.get(self._names.output),
+            "reasoning_tokens": _details(value, self._names.output).get("reasoning_tokens"),
+            "cache_read_tokens": cached,
+            "cache_write_tokens": prompt.get("cache_write_tokens"),
+        }
+        for name, figure in said.items():
+            if figure is not None:
+                self._figures.take(name, figure)
         total = value.get("total_tokens")
         self._total = total if isinstance(total, int) else self._total
 
@@ -77,12 +80,11 @@ class UsageFold:
 
         xAI counts it beside the output. A total that fits neither leaves it open.
         """
-        given, made, reasoning = (
-            self._figures.get(name)
-            for name in ("input_tokens", "output_tokens", "reasoning_tokens")
-        )
+        reasoning = self._figures.get("reasoning_tokens")
+        made = self._figures.get("output_tokens")
         if made is None or not reasoning:
             return True
+        given = self._figures.get("input_tokens")
         if given is None or self._total is None:
             return reasoning <= made
         if self._total == given + made:

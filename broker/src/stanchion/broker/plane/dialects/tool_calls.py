@@ -41,6 +41,8 @@ class ToolCalls:
 
     def whole(self) -> int:
         """How many came whole."""
+        if not self._calls:
+            return 0
         return sum(map(_is_whole, (*self._earlier, *self._calls.values())))
 
     def ids(self) -> tuple[str, ...]:
@@ -50,6 +52,8 @@ class ToolCalls:
 
     def cut(self) -> int:
         """How many began and did not come whole."""
+        if not self._calls:
+            return 0
         return len(self._earlier) + len(self._calls) - self.whole()
 
     def _function(self, key: tuple[int, int], call_id: object, function: object) -> None:

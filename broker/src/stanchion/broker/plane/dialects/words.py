@@ -34,32 +34,39 @@ class Words:
     def text(self, name: str, value: object) -> str | None:
         """A text, as it is; None = absent or malformed."""
         if isinstance(value, str):
-            self.malformed.pop(name, None)
+            if self.malformed:
+                self.malformed.pop(name, None)
             return value
-        self._not(name, value)
+        if value is not None:
+            self.malformed[name] = short(value)
         return None
 
     def whole(self, name: str, value: object) -> int | None:
         """A whole number; None = absent or malformed."""
         if isinstance(value, int) and not isinstance(value, bool):
-            self.malformed.pop(name, None)
+            if self.malformed:
+                self.malformed.pop(name, None)
             return value
-        self._not(name, value)
+        if value is not None:
+            self.malformed[name] = short(value)
         return None
 
     def truth(self, name: str, value: object) -> bool | None:
         """True or false; None = absent or malformed."""
         if isinstance(value, bool):
-            self.malformed.pop(name, None)
+            if self.malformed:
+                self.malformed.pop(name, None)
             return value
-        self._not(name, value)
+        if value is not None:
+            self.malformed[name] = short(value)
         return None
 
     def inside(self, name: str, holder: object, member: str) -> object:
         """A member of an object; where the holder is none, what was to be in it is malformed."""
         if isinstance(holder, dict):
             return holder.get(member)
-        self._not(name, holder)
+        if holder is not None:
+            self.malformed[name] = short(holder)
         return None
 
     def one(self, name: str, fields: Mapping[str, object]) -> tuple[str | None, object]:
@@ -67,13 +74,11 @@ class Words:
 
         Which of two that disagree the provider obeys, nobody knows: that is malformed.
         """
-        said = {field: value for field, value in fields.items() if value is not None}
-        field = next(iter(said), None)
-        if field is None or all(value == said[field] for value in said.values()):
-            return field, None if field is None else said[field]
-        self.malformed[name] = ", ".join(f"{at} {short(value)}" for at, value in said.items())
+        said = [(field, value) for field, value in fields.items() if value is not None]
+        if not said:
+            return None, None
+        field, first = said[0]
+        if len(said) == 1 or all(value == first for _, value in said):
+            return field, first
+        self.malformed[name] = ", ".join(f"{at} {short(value)}" for at, value in said)
         return field, None
-
-    def _not(self, name: str, value: object) -> None:
-        if value is not None:
-            self.malformed[name] = short(value)

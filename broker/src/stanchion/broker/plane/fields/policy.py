@@ -49,39 +49,43 @@ def first_denied(
 
 
 def _all(dialect: Dialect, body: Mapping[str, object]) -> Iterator[DeniedField]:
-    yield from _twins(body)
+    folded_body = [(fold(key), member) for key, member in body.items()]
+    yield from _twins(body, dict(folded_body))
     if dialect is Dialect.OPENAI_RESPONSES:
         yield from _bare_references(body.get("input"))
-    yield from _object(dialect, body, _TOP[dialect])
-    pending = [value for value in body.values() if isinstance(value, (dict, list))]
+    rules, watched = _TOP[dialect], _WATCHED_AT_TOP[dialect]
+    for folded, member in folded_body:
+        if folded in watched:
+            yield from _member(dialect, folded, member, rules)
+    rules, watched = _ANYWHERE[dialect], _WATCHED_ANYWHERE[dialect]
+    pending = [value for value in body.values() if isinstance(value, _CONTAINERS)]
     while pending:
         value = pending.pop()
         if isinstance(value, list):
-            pending += [child for child in value if isinstance(child, (dict, list))]
-        else:
-            yield from _object(dialect, value, _ANYWHERE[dialect])
-            pending += [
-                child
-                for key, child in value.items()
-                if isinstance(child, (dict, list)) and fold(key) not in _OPAQUE_BELOW
-            ]
+            pending += [child for child in value if isinstance(child, _CONTAINERS)]
+            continue
+        for key, member in value.items():
+            folded = fold(key)
+            if folded in watched:
+                yield from _member(dialect, folded, member, rules)
+            if isinstance(member, _CONTAINERS) and folded not in _OPAQUE_BELOW:
+                pending.append(member)
 
 
-def _object(
-    dialect: Dialect, value: Mapping[str, object], rules: Mapping[str, tuple[Rule, str]]
+def _member(
+    dialect: Dialect, folded: str, member: object, rules: Mapping[str, tuple[Rule, str]]
 ) -> Iterator[DeniedField]:
-    for key, member in value.items():
-        folded = fold(key)
-        found = rules.get(folded)
-        if found is not None and found[0].denies(member):
-            yield DeniedField(found[0].name, found[1])
-        elif folded == "tools":
-            yield from _tools(dialect, member)
-        elif folded == "type" and isinstance(member, str) and member in TYPES:
-            yield DeniedField(TYPES[member], member)
-        elif folded == "source" and isinstance(member, dict):
-            kinds = [kind for kind in _types(member) if isinstance(kind, str)]
-            yield from (DeniedField(SOURCES[kind], "source") for kind in kinds if kind in SOURCES)
+    """What is denied of one member of an object, for its name is one that is watched."""
+    found = rules.get(folded)
+    if found is not None and found[0].denies(member):
+        yield DeniedField(found[0].name, found[1])
+    elif folded == "tools":
+        yield from _tools(dialect, member)
+    elif folded == "type" and isinstance(member, str) and member in TYPES:
+        yield DeniedField(TYPES[member], member)
+    elif folded == "source" and isinstance(member, dict):
+        kinds = [kind for kind in _types(member) if isinstance(kind, str)]
+        yield from (DeniedField(SOURCES[kind], "source") for kind in kinds if kind in SOURCES)
 
 
 def _tools(dialect: Dialect, tools: object) -> Iterator[DeniedField]:
@@ -125,23 +129,34 @@ def _bare_references(items: object) -> Iterator[DeniedField]:
             yield DeniedField("item_reference", "input")
 
 
-def _twins(body: Mapping[str, object]) -> Iterator[DeniedField]:
-    level: list[Mapping[str, object]] = [body]
-    for _ in range(SETTINGS_DEPTH):
-        if any(len({fold(key) for key in settings}) < len(settings) for settings in level):
-            yield DeniedField(TWIN_FIELDS, "case")
-        level = [
-            child
-            for settings in level
-            for key, child in settings.items()
-            if isinstance(child, dict) and fold(key) not in _CALLERS_OWN
-        ]
-    said = {fold(key): value for key, value in body.items()}
-    for setting, paths in TWINS.items():
-        values = [_at(said[path[0]], path[1:]) for path in paths if path[0] in said]
-        given = [value for value in values if value is not None]
-        if any(value != given[0] for value in given):
-            yield DeniedField(TWIN_FIELDS, setting)
+def _twins(body: Mapping[str, object], said: Mapping[str, object]) -> Iterator[DeniedField]:
+    """`said`: the same, by folded names."""
+    if len(said) < len(body) or _repeats_below(body):
+        yield DeniedField(TWIN_FIELDS, "case")
+    given: dict[str, object] = {}
+    for name in said.keys() & _TWINS_BY_NAME.keys():
+        for setting, below in _TWINS_BY_NAME[name]:
+            value = _at(said[name], below)
+            if value is not None and given.setdefault(setting, value) != value:
+                yield DeniedField(TWIN_FIELDS, setting)
+
+
+def _repeats_below(body: Mapping[str, object]) -> bool:
+    """Whether an object with settings has a name twice, in two spellings."""
+    level = _settings_in(body)
+    for _ in range(SETTINGS_DEPTH - 1):
+        if any(len(set(map(fold, settings))) < len(settings) for settings in level):
+            return True
+        level = [child for settings in level for child in _settings_in(settings)]
+    return False
+
+
+def _settings_in(settings: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return [
+        child
+        for key, child in settings.items()
+        if isinstance(child, dict) and fold(key) not in _CALLERS_OWN
+    ]
 
 
 def _at(value: object, path: tuple[str, ...]) -> object:
@@ -152,6 +167,8 @@ def _at(value: object, path: tuple[str, ...]) -> object:
         value = next((member for key, member in value.items() if fold(key) == name), None)
     return value
 
+
+_CONTAINERS = (dict, list)
 
 _OPAQUE_BELOW = OPAQUE | {"input"}
 """Below the top level `input` holds the arguments of a tool call."""
@@ -168,3 +185,16 @@ _ANYWHERE: dict[Dialect, dict[str, tuple[Rule, str]]] = {
     dialect: {key: found for key, found in rules.items() if found[0].anywhere}
     for dialect, rules in _TOP.items()
 }
+_ALWAYS_WATCHED = {"tools", "type", "source"}
+_WATCHED_AT_TOP = {dialect: rules.keys() | _ALWAYS_WATCHED for dialect, rules in _TOP.items()}
+_WATCHED_ANYWHERE = {
+    dialect: rules.keys() | _ALWAYS_WATCHED for dialect, rules in _ANYWHERE.items()
+}
+"""Names of which something may be denied; most names of a body are none of them."""
+_TWINS_BY_NAME = {
+    name: [
+        (setting, path[1:]) for setting, paths in TWINS.items() for path in paths if path[0] == name
+    ]
+    for name in {path[0] for paths in TWINS.values() for path in paths}
+}
+"""The settings that stand under a name of the top level, or below it."""
