@@ -64,6 +64,7 @@ bench-demo: setup ## the demo against two bare runs of the same scripts
 
 bench-broker: setup ## the broker beside nginx and HAProxy; writes JSON, page and picture
 	$(BIN)/python tests/bench/broker/run.py
+	$(BIN)/python docs/generate.py
 
 lock: setup ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes \

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import msgspec
+import performance
 from harnesses_page import harnesses
 
 from stanchion.protocol import admin, control, credentials, events, job, overview, receipt, result
@@ -252,6 +253,9 @@ PAGES: dict[str, Callable[[], str]] = {
     "watchdog.md": watchdog,
     "harnesses.md": harnesses,
 }
+if performance.RESULT.is_file():  # make bench-broker writes it
+    PAGES["../explanation/performance.md"] = performance.page
+    PAGES["../explanation/performance.svg"] = performance.picture
 
 
 def main() -> int:

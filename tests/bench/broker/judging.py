@@ -10,9 +10,6 @@ from dataclasses import dataclass
 Figures = dict[str, float]
 Round = dict[str, dict[str, Figures]]
 
-MAX_FOREIGN_CORES = 0.35
-"""Other work of the machine while a scene was played."""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -63,6 +60,27 @@ ROWS = (
 def judged(rounds: list[Round], *, calm: bool) -> list[dict[str, object]]:
     """Every row that was measured."""
     return [_judged(row, rounds, calm=calm) for row in ROWS if _measured(row, rounds)]
+
+
+def beside(
+    broker: dict[str, Figures], other: dict[str, Figures], *, calm: bool
+) -> list[dict[str, object]]:
+    """How much more LiteLLM costs, for each scene that both played; there is no bar for that."""
+    rows = []
+    for scene, what in (("streams", "streamed chunk"), ("requests", "2 KB request")):
+        if scene in other and scene in broker:
+            ratio = other[scene]["cpu_us_per_unit"] / broker[scene]["cpu_us_per_unit"]
+            rows.append(
+                {
+                    "what": f"CPU of LiteLLM per {what}, over the broker",
+                    "value": round(ratio, 3),
+                    "shown": _shown(ratio, "x"),
+                    "bar": "-",
+                    "goal": "-",
+                    "verdict": "for comparison" if calm else "not measured: load",
+                }
+            )
+    return rows
 
 
 def _measured(row: Row, rounds: list[Round]) -> bool:

@@ -1,9 +1,8 @@
 """What the broker costs beside nginx and HAProxy, in one run: `make bench-broker`.
 
 Writes tests/bench/results/broker.json, from which docs/generate.py makes the page and its picture.
-Each figure is the median of its rounds. Where the machine is busy with other work a row says `not
-measured: load` instead of a figure that nobody can trust; `--anyway` keeps the figures, for work on
-the broker, and never writes that a bar was met.
+Each figure is the median of its rounds. Where the machine is busy with other work no row says that
+a bar was met: it says `not measured: load`, and with `--anyway` its figures are kept as indicative.
 """
 
 import argparse
@@ -20,11 +19,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bench.broker import proxies, scenes, tools
-from bench.broker.judging import judged
+from bench.broker import litellm, proxies, scenes, tools
+from bench.broker.judging import beside, judged
 
 RESULT = Path(__file__).parents[1] / "results" / "broker.json"
 MAX_LOAD = 2.0
@@ -92,6 +92,26 @@ async def scenes_of(
     return found
 
 
+async def beside_litellm(built: Path) -> dict[str, Figures]:
+    """Its own two scenes, once; empty = it is not here."""
+    if litellm.installed() is None:
+        return {}
+    loads = {
+        "requests": scenes.Load(connections=32, seconds=8.0),
+        "streams": scenes.streams(20, each=1),
+    }
+    found: dict[str, Figures] = {}
+    with tempfile.TemporaryDirectory(prefix="sb") as folder, provider(built) as port:
+        try:
+            async with litellm.standing(Path(folder), port) as proxy:
+                for name, load in loads.items():
+                    found[name] = await scenes.play(built / "client", proxy, load)
+                    say(proxy.name, name, found[name])
+        except TimeoutError as error:
+            sys.stdout.write(f"litellm   not measured: {error}\n")
+    return found
+
+
 def say(proxy: str, scene: str, figures: Figures) -> None:
     shown = (
         "cpu_us_per_unit", "proxy_cores", "busy_cores", "lag_p50_ms", "lag_p99_ms", "total_p50_ms",
@@ -128,6 +148,25 @@ def machine() -> dict[str, object]:
         "python": platform.python_version(),
         "nginx": nginx.strip().rpartition("/")[2],
         "haproxy": haproxy.split()[2],
+        "litellm": litellm.installed(),
+    }
+
+
+def result_of(
+    rounds: list[Round], other: dict[str, Figures], *, load: float, realtime: bool
+) -> dict[str, Any]:
+    """What is written."""
+    calm, found = load < MAX_LOAD, medians(rounds)
+    return {
+        "machine": machine(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "rounds": len(rounds),
+        "load_before": round(load, 2),
+        "calm": calm,
+        "realtime": realtime,
+        "rows": judged(rounds, calm=calm),
+        "beside": beside(found["broker"], other, calm=calm),
+        "medians": found | ({"litellm": other} if other else {}),
     }
 
 
@@ -148,6 +187,7 @@ def main() -> int:
     parser.add_argument(
         "--realtime", action="store_true", help="before all other work of the machine (root)"
     )
+    parser.add_argument("--no-litellm", action="store_true", help="leave LiteLLM out")
     parser.add_argument("--result", type=Path, default=RESULT)
     options = parser.parse_args()
     tools.set_up()
@@ -162,21 +202,11 @@ def main() -> int:
         tools.build(Path(folder))
         only = re.compile(options.only)
         rounds = [asyncio.run(one_round(Path(folder), only=only)) for _ in range(options.rounds)]
-    found = medians(rounds)
-    calm = load < MAX_LOAD
-    result = {
-        "machine": machine(),
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "rounds": options.rounds,
-        "load_before": round(load, 2),
-        "calm": calm,
-        "realtime": options.realtime,
-        "rows": judged(rounds, calm=calm),
-        "medians": found,
-    }
+        other = {} if options.no_litellm else asyncio.run(beside_litellm(Path(folder)))
+    result = result_of(rounds, other, load=load, realtime=options.realtime)
     options.result.parent.mkdir(exist_ok=True)
     options.result.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    for row in result["rows"]:
+    for row in result["rows"] + result["beside"]:
         sys.stdout.write(
             f"{row['what']:62} {row['shown']:>12}  bar {row['bar']:>8}  goal {row['goal']:>8}  "
             f"{row['verdict']}\n"

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bench.broker.judging import judged
+from bench.broker.judging import beside, judged
 
 
 def a_round(**changes: float) -> dict[str, Any]:
@@ -73,3 +73,12 @@ def test_what_was_not_measured_has_no_row() -> None:
     one = a_round()
     del one["broker"]["ingest"]
     assert "ingest" not in verdicts(one)
+
+
+def test_litellm_is_compared_only_where_both_were_measured() -> None:
+    broker = {"requests": {"cpu_us_per_unit": 200.0}, "streams": {"cpu_us_per_unit": 50.0}}
+    assert beside(broker, {}, calm=True) == []
+    other = {"requests": {"cpu_us_per_unit": 12_000.0}}
+    (row,) = beside(broker, other, calm=True)
+    assert (row["shown"], row["verdict"]) == ("60x", "for comparison")
+    assert beside(broker, other, calm=False)[0]["verdict"] == "not measured: load"
