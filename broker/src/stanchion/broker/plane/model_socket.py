@@ -135,6 +135,9 @@ class ModelConnection(asyncio.Protocol):
         self._body_bytes = 0
         self._cancel_deadline()
         self._leave()
+        # What refers to each other is freed at once then, not when the collector comes.
+        self._parser = None
+        self._on_gone = self._on_pause = self._on_resume = _nothing
 
     def pause_writing(self) -> None:
         self._on_pause()

@@ -148,7 +148,7 @@ class Upstream(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.head: asyncio.Future[ResponseHead | Ending] = loop.create_future()
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
         self._headers: list[tuple[bytes, bytes]] = []
         self._early: list[bytes] = []
 
@@ -241,7 +241,12 @@ class Upstream(asyncio.Protocol):
             raise ValueError("the exchange has no connection")
         self.resume()
         line, self.line = self.line, None
+        self._let_go()
         return line
+
+    def _let_go(self) -> None:
+        """What refers to each other is freed at once then, not when the collector comes."""
+        self._parser = self._on_body = self._on_end = None
 
     def close(self) -> None:
         """Drop the connection."""
@@ -256,6 +261,8 @@ class Upstream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._ending is not None:
             self._surplus = True
+            return
+        if self._parser is None:
             return
         if not self._heard:
             self._heard = True
@@ -279,6 +286,7 @@ class Upstream(asyncio.Protocol):
         """A body without a length ends with the connection (RFC 9112, section 6.3)."""
         whole = exc is None and self._in_body and not self._framed()
         self._end(Ending.COMPLETE if whole else Ending.CUT)
+        self._let_go()
 
     # httptools callbacks
 
@@ -297,6 +305,8 @@ class Upstream(asyncio.Protocol):
                 self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
+        if self._parser is None:
+            return
         status = self._parser.get_status_code()
         if self._ending is not None or (100 <= status < 200 and status != 101):
             return
@@ -319,7 +329,8 @@ class Upstream(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         if self._in_body and self._ending is None:
-            self._persists = self._framed() and self._parser.should_keep_alive()
+            kept = self._parser is not None and self._parser.should_keep_alive()
+            self._persists = self._framed() and kept
             self._deliver()
             self._end(Ending.COMPLETE)
 
