@@ -61,6 +61,16 @@ def base_image(cache_dir: Path) -> BaseImage:
 
 
 @pytest.fixture(scope="session")
+def mini_swe_agent(cache_dir: Path) -> HarnessPackage:
+    """The real mini-swe-agent, on a CPython of its own."""
+
+    def fetch() -> HarnessPackage:
+        return ensure_harness(cache_dir, "mini_swe_agent", "2.4.6", _quiet)
+
+    return required("mini-swe-agent", fetch)
+
+
+@pytest.fixture(scope="session")
 def opencode(cache_dir: Path) -> HarnessPackage:
     """The real OpenCode."""
     return required("OpenCode", lambda: ensure_harness(cache_dir, "opencode", "1.18.33", _quiet))

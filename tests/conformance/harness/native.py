@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stanchion.harness_adapters.base import LinesStore, Plan
+from stanchion.harness_adapters.base import DocumentStore, LinesStore, Plan
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.runner.sandbox.oci import harness_place
+from stanchion.supervisor.sensors.document_tail import DocumentTail
 from stanchion.supervisor.sensors.lines_tail import LinesTail
 
 Row = tuple[object, ...]
@@ -93,6 +94,8 @@ def stored(plan: Plan) -> list[Row]:
     """All rows of the harness's store, read after its end."""
     if isinstance(plan.store, LinesStore):
         return _lines(plan.store)
+    if isinstance(plan.store, DocumentStore):
+        return [tuple(row) for row in DocumentTail(plan.store).look(writer_gone=True)]
     if plan.store is None or not os.path.exists(plan.store.path):  # noqa: PTH110 - a plain path from the plan
         return []
     connection = sqlite3.connect(f"file:{plan.store.path}?mode=ro", uri=True)

@@ -141,7 +141,7 @@ TURN = "version = 1\n[[turn]]\n"
             TURN + "[[turn.tool]]\nnam = 'bash'",
             (
                 "x: turn[0].tool[0].nam is not a field of a script; "
-                "the fields here are name, arguments"
+                "the fields here are name, arguments, only_tool"
             ),
         ),
         (

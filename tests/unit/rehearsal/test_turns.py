@@ -86,6 +86,19 @@ def test_a_tool_that_is_not_offered_is_an_error_that_names_the_offered_ones() ->
     assert "name one of: read, edit" in refused.message
 
 
+def test_a_call_for_an_only_tool_is_left_out_beside_others_and_from_the_count() -> None:
+    call = ToolCall(name="bash", arguments={"command": "echo done"}, only_tool=True)
+    script = Script(version=1, turn=(Turn(text="done", tool=(call,)),))
+    alone, beside = (choose(script, asked(tools=tools)) for tools in (("bash",), ("bash", "read")))
+    assert isinstance(alone, Answer)
+    assert isinstance(beside, Answer)
+    assert [made.name for made in alone.calls] == ["bash"]
+    assert beside.calls == ()
+    assert isinstance(alone.usage, Usage)
+    assert isinstance(beside.usage, Usage)
+    assert alone.usage.completion_tokens > beside.usage.completion_tokens == 1
+
+
 def test_usage_is_the_scripts_own_or_absent_or_computed_from_lengths() -> None:
     counts = Usage(prompt_tokens=5, completion_tokens=6)
     script = Script(version=1, turn=(Turn(text="abcde", reasoning="abcd", usage=counts),))

@@ -10,7 +10,6 @@ from fakes.scripted_harness import ScriptedHarness
 from stanchion.harness_adapters.base import Settings, Written
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import (
-    Command,
     Correction,
     Effort,
     HarnessRef,
@@ -26,8 +25,8 @@ from stanchion.supervisor.gate import (
     check_package,
     check_terms,
     check_written,
+    corrected,
     isolation_mode,
-    unsaid,
 )
 from stanchion.supervisor.launch_files import Launch, PackageSeen, load
 
@@ -49,9 +48,6 @@ WRITTEN = Written(
     model="m", base_url="http://127.0.0.1:8/v1", output_limit=1000, context=None, effort="high"
 )
 NOTHING: frozenset[str] = frozenset()
-COMMAND = Command(
-    name="tiny", version="1", dialects=(Dialect.OPENAI_CHAT,), argv=("run",), header_wait_s=1
-)
 SEEN = PackageSeen(manifest_sha256="1" * 64, name="scripted", version="1.0")
 
 
@@ -150,20 +146,25 @@ def test_a_configuration_that_differs_is_refused_by_name(field: str, value: obje
     assert raised.value.refusal.field == f"configuration.{field}"
 
 
-def test_what_the_launch_declares_as_unsaid_may_be_missing_and_never_differ() -> None:
-    corrected = msgspec.structs.replace(
+def test_what_is_corrected_or_unsayable_may_be_missing_and_never_differ() -> None:
+    limited = msgspec.structs.replace(
         a_spec(),
         corrections=(Correction(field="max_tokens", value=SETTINGS.output_limit, why="w"),),
         limits=Limits(output_tokens=Limit(value=SETTINGS.output_limit, source=LimitSource.LAUNCH)),
-        command=msgspec.structs.replace(COMMAND, cannot_say=("context",)),
     )
-    assert unsaid(corrected) == {"output_limit", "context"}
-    assert unsaid(a_spec()) == frozenset()
-    silent = replace(WRITTEN, output_limit=None, context=None)
-    check_written(SETTINGS, silent, unsaid(corrected))
-    for wrong in (replace(silent, output_limit=1), replace(silent, model=None)):
+    assert corrected(limited) == {"output_limit"}
+    assert corrected(a_spec()) == NOTHING
+    known = replace(SETTINGS, context=400_000)
+    silent = replace(WRITTEN, output_limit=None, context=None, unsaid=frozenset({"context"}))
+    check_written(known, silent, corrected(limited))
+    for wrong in (
+        replace(silent, output_limit=1),
+        replace(silent, context=1),
+        replace(silent, model=None),
+        replace(silent, unsaid=NOTHING),
+    ):
         with pytest.raises(RefusedError):
-            check_written(SETTINGS, wrong, unsaid(corrected))
+            check_written(known, wrong, corrected(limited))
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,14 @@ class LinesStore:
     depth: int = 4
 
 
-Store = SqliteStore | LinesStore
+@dataclass(frozen=True, slots=True)
+class DocumentStore:
+    """One JSON file that the harness writes anew with every step; a row is its whole text."""
+
+    path: str
+
+
+Store = SqliteStore | LinesStore | DocumentStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,8 @@ class Written:
     context: int | None
     effort: str | None
     thinking_budget: int | None = None
+    unsaid: frozenset[str] = frozenset()
+    """Fields that the harness has no way to be told, and does not need or cannot keep to."""
 
 
 @dataclass(frozen=True, slots=True)

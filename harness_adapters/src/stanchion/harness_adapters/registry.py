@@ -13,6 +13,7 @@ from stanchion.protocol.launch import Command, LaunchSpec
 from stanchion.protocol.refusal import refuse
 
 _ADAPTERS = {
+    "mini_swe_agent": "mini_swe_agent:MiniSweAgent",
     "claude_code": "claude_code:ClaudeCode",
     "codex": "codex:Codex",
     "gemini_cli": "gemini_cli:GeminiCli",

@@ -38,6 +38,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
     arguments: dict[str, object] = {}
+    only_tool: bool = False
+    """True: left out where the request offers another tool beside it."""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,6 +98,7 @@ _REMEDIES: Mapping[str, str] = {
     "turn": "write at least one [[turn]] table",
     "tool": "write each call as a [[turn.tool]] table with name and arguments",
     "name": 'write the tool\'s name as the harness offers it, such as name = "bash"',
+    "only_tool": "write only_tool = true or leave it out",
     "arguments": 'write a table, such as arguments = {command = "ls"}',
     "fault": 'write a table, such as fault = {kind = "status", status = 429, times = 1}',
     "kind": f"write one of {', '.join(kinds.KINDS)}",

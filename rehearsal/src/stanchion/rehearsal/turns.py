@@ -99,6 +99,8 @@ def choose(script: Script, asked: Asked) -> Answer | Refusal:
     turn = script.turn[position] if position < len(script.turn) else ALL_DONE
     calls: list[ToolCall] = []
     for call in turn.tool:
+        if call.only_tool and len(asked.tools) > 1:
+            continue
         name = offered(call.name, asked.tools)
         if name is None:
             return _not_offered(position, call.name, asked.tools)
@@ -116,7 +118,7 @@ def _answer(
         text=turn.text,
         calls=calls,
         finish=turn.finish,
-        usage=_usage(turn, asked),
+        usage=_usage(turn, calls, asked),
         gap_ms=gap_ms if turn.gap_ms is None else turn.gap_ms,
         hold_s=turn.hold_s,
         paused=turn.pause is not None,
@@ -138,12 +140,12 @@ def _not_offered(position: int, name: str, offered: tuple[str, ...]) -> Refusal:
     )
 
 
-def _usage(turn: Turn, asked: Asked) -> Usage | None:
+def _usage(turn: Turn, calls: tuple[ToolCall, ...], asked: Asked) -> Usage | None:
     if isinstance(turn.usage, Usage):
         return turn.usage
     if turn.usage is False:
         return None
-    said = turn.text + "".join(f"{call.name}{call.arguments}" for call in turn.tool)
+    said = turn.text + "".join(f"{call.name}{call.arguments}" for call in calls)
     reasoning_tokens = tokens(len(turn.reasoning.encode()))
     return Usage(
         prompt_tokens=tokens(asked.body_bytes),

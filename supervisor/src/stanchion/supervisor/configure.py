@@ -24,7 +24,7 @@ from stanchion.harness_adapters.thinking import check_budget
 from stanchion.protocol.events import ConfigWritten, Event, Warned
 from stanchion.protocol.launch import LaunchSpec
 from stanchion.protocol.refusal import refuse
-from stanchion.supervisor.gate import check_written, unsaid
+from stanchion.supervisor.gate import check_written, corrected
 from stanchion.supervisor.paths import Paths
 
 LOGS = ("agent", "verifier", "artifacts")
@@ -110,7 +110,7 @@ def configure(
         )
     )
     if adapter.asks_model:
-        check_written(settings, written, unsaid(spec))
+        check_written(settings, written, corrected(spec))
     return Configured(plan=plan, env=env)
 
 

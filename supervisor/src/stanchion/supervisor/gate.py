@@ -102,20 +102,17 @@ def check_package(spec: LaunchSpec, seen: PackageSeen) -> None:
     raise refuse("harness_differs", field="harness", value=value, rule=rule, remedy=remedy)
 
 
-def unsaid(spec: LaunchSpec) -> frozenset[str]:
-    """What the launch itself declares that the harness is not told: the broker writes it into the
-    requests, or the program has no way to be told.
-    """
+def corrected(spec: LaunchSpec) -> frozenset[str]:
+    """What the harness is not told, since the broker writes it into the requests."""
     limit, word = spec.limits.output_tokens, spec.effort.word
-    corrected = {correction.value for correction in spec.corrections}
-    names = set(() if spec.command is None else spec.command.cannot_say)
-    names |= {"output_limit"} if limit is not None and limit.value in corrected else set()
-    names |= {"effort"} if word is not None and word in corrected else set()
-    return frozenset(names)
+    values = {correction.value for correction in spec.corrections}
+    names = {"output_limit"} if limit is not None and limit.value in values else set()
+    return frozenset(names | ({"effort"} if word is not None and word in values else set()))
 
 
-def check_written(settings: Settings, written: Written, unsaid: frozenset[str]) -> None:
+def check_written(settings: Settings, written: Written, corrected: frozenset[str]) -> None:
     """What the harness will understand must be what was asked for, or nothing if it is unsaid."""
+    unsaid = corrected | written.unsaid
     asked: dict[str, tuple[object, object]] = {
         "model": (settings.model, written.model),
         "output_limit": (settings.output_limit, written.output_limit),

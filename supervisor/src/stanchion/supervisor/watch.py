@@ -8,7 +8,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stanchion.harness_adapters.base import SessionReader, SqliteStore, Store
+from stanchion.harness_adapters.base import (
+    DocumentStore,
+    LinesStore,
+    SessionReader,
+    SqliteStore,
+    Store,
+)
 from stanchion.protocol.control import ExchangeSeen, WireEvent
 from stanchion.protocol.events import (
     Event,
@@ -29,6 +35,7 @@ from stanchion.supervisor.isolation import AgentProcess, ProcessEnd
 from stanchion.supervisor.linger import LINGER_MS, Linger
 from stanchion.supervisor.process_tree import ProcessTree, total_rss
 from stanchion.supervisor.relay import Relay
+from stanchion.supervisor.sensors.document_tail import DocumentTail
 from stanchion.supervisor.sensors.file_changes import FileChanges
 from stanchion.supervisor.sensors.lines_tail import LinesTail
 from stanchion.supervisor.sensors.pace import StoreRhythm
@@ -271,4 +278,10 @@ def _why(**gauges: int | None) -> dict[str, str]:
 
 def _tail(store: Store) -> Tail:
     """The reader for this kind of store."""
-    return StoreTail(store) if isinstance(store, SqliteStore) else LinesTail(store)
+    match store:
+        case SqliteStore():
+            return StoreTail(store)
+        case LinesStore():
+            return LinesTail(store)
+        case DocumentStore():
+            return DocumentTail(store)

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 
 from stanchion.runner.harnesses.cells import Scenario
 
-ANSWER = """\
+SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""A harness whose only tool is a shell ends by this command."""
+ANSWER = f"""\
 version = 1
 [defaults]
 gap_ms = 0
 [[turn]]
 reasoning = "Nothing is to be done here, so a word is enough of an answer."
 text = "All is done, and there is nothing else to say."
+tool = [{{name = "bash", only_tool = true, arguments.command = "{SUBMIT}"}}]
 """
 SCRIPTS: Mapping[Scenario, tuple[str, ...]] = {
     Scenario.PLAIN: (ANSWER,),
