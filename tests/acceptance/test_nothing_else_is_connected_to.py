@@ -43,7 +43,7 @@ def strace() -> str:
     return found
 
 
-NAMES = ("claude_code", "codex", "opencode", *PROGRAMS)
+NAMES = ("claude_code", "codex", "mini_swe_agent", "opencode", *PROGRAMS)
 
 
 @pytest.mark.parametrize("harness", NAMES)
