@@ -23,7 +23,7 @@ from conformance.harness import native
 from functional.harness_adapters.conftest import rehearsing
 from stanchion.harness_adapters.base import Settings
 from stanchion.harness_adapters.codex import Codex
-from stanchion.harness_adapters.codex.config import VERSION, base_instructions
+from stanchion.harness_adapters.codex.config import INSTRUCTIONS, VERSION
 from stanchion.protocol.dialects import Dialect
 
 STARTED = "started"
@@ -152,7 +152,8 @@ def record(name: str, package: Path, target: Path) -> None:
             "rows": ran.rows,
         }
     text = json.dumps(recording, indent=1, ensure_ascii=False)
-    left_out = json.dumps(json.dumps(base_instructions(), ensure_ascii=False), ensure_ascii=False)
+    instructions = (package / INSTRUCTIONS).read_text()
+    left_out = json.dumps(json.dumps(instructions, ensure_ascii=False), ensure_ascii=False)
     text = text.replace(left_out[3:-3], "(left out)")
     text = text.replace(folder, "/scratch").replace(provider.base_url, "http://127.0.0.1:1")
     text = re.sub(r"codex-arg0\w+", "codex-arg0", text.replace(str(package), "/package"))

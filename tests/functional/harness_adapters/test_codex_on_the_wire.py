@@ -17,7 +17,7 @@ from stanchion.broker.plane.model_socket import ModelRequest
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import PlannedFile, Settings
 from stanchion.harness_adapters.codex.check import REPLACED_EFFORT
-from stanchion.harness_adapters.codex.config import base_instructions
+from stanchion.harness_adapters.codex.config import INSTRUCTIONS
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.evidence import SessionState
@@ -199,11 +199,19 @@ def test_the_word_that_is_refused_would_have_become_another_one(
 def test_its_own_instructions_for_an_unknown_model_are_those_that_it_is_told(
     codex: HarnessPackage, tmp_path: Path
 ) -> None:
-    nothing = {"model_catalog_json": "# model_catalog_json"}
+    nothing = {
+        "model_catalog_json": "# model_catalog_json",
+        "model_instructions_file": "# model_instructions_file",
+    }
     ran, ((_, body),) = run(codex, tmp_path, "version = 1\n" + DONE, PLAIN, **nothing)
     assert b"Model metadata for" in ran.stdout, "it does not know the model"
-    first = json.loads(body)["input"][0]["content"][0]["text"]
-    assert first == base_instructions()
+    by_itself = json.loads(body)["input"][0]["content"][0]["text"]
+    told = tmp_path / "told"
+    told.mkdir()
+    _, ((_, body),) = run(codex, told, "version = 1\n" + DONE, PLAIN)
+    # It takes the empty lines off a file's end, and not off its own text.
+    assert json.loads(body)["input"][0]["content"][0]["text"] == by_itself.rstrip()
+    assert by_itself == (codex.path / INSTRUCTIONS).read_text()
 
 
 @pytest.mark.parametrize(("used", "summaries"), [(359_000, 0), (361_000, 1)])

@@ -82,8 +82,8 @@ def test_the_catalog_holds_this_model_alone_with_the_instructions_for_an_unknown
     catalog = json.loads(written(PLAIN)[f"{config.folder(PLAIN.home)}/models.json"])
     (entry,) = catalog["models"]
     assert entry["slug"] == PLAIN.model
-    assert entry["base_instructions"] == config.base_instructions()
-    assert len(entry["base_instructions"]) > 10_000
+    said = tomllib.loads(written(PLAIN)[f"{config.folder(PLAIN.home)}/config.toml"].decode())
+    assert said["model_instructions_file"] == f"{PLAIN.package_dir}/base_instructions.txt"
 
 
 def test_the_tasks_variables_reach_it_and_its_folder_is_its_own() -> None:

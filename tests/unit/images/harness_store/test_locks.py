@@ -1,15 +1,17 @@
 import base64
 
 import pytest
+from msgspec import structs
 
 from stanchion.images.errors import ImagesError
 from stanchion.images.harness_store import locks
-from stanchion.images.harness_store.locks import Archive, Release, Runtime, Source
+from stanchion.images.harness_store.locks import Archive, Cut, Release, Runtime, Source
 
 ONE = Archive(source=Source.NPM, package="tool-x64", version="1.0.0", integrity="sha512-aa",
               size_bytes=3)  # fmt: skip
 TWO = Archive(source=Source.NPM, package="@a/b", version="2", integrity="sha512-bb", size_bytes=4,
               place="node_modules/@a/b")  # fmt: skip
+TEXT = Cut(place="text", source="bin/tool", pieces=((3, 4), (1, 1)), sha256="dd")
 BINARY = Release(program="bin/tool", program_sha256="cc", archives=(ONE,))
 TREE = Release(program="x.js", program_sha256="cc", runtime=Runtime.NODE, archives=(ONE, TWO))
 KNOWN = {"tool": {"1.0.0": {"x64": BINARY}, "1.1.0": {"x64": BINARY}}}
@@ -37,7 +39,7 @@ def test_each_shipped_lock_pins_every_archive_with_a_strong_digest(release: Rele
 
 
 def test_a_lock_file_says_the_same_after_being_written_and_read_and_has_a_line_an_archive() -> None:
-    releases = {"x64": TREE, "arm64": BINARY}
+    releases = {"x64": TREE, "arm64": structs.replace(BINARY, cuts=(TEXT,))}
     content = locks.encode(releases)
 
     assert locks.decode(content) == releases
@@ -48,7 +50,8 @@ def test_a_lock_file_says_the_same_after_being_written_and_read_and_has_a_line_a
 def test_a_release_is_named_by_its_one_archive_or_by_all_that_decides_it() -> None:
     assert BINARY.pin == "sha512-aa"
     other = Release(program="x.js", program_sha256="cc", runtime=Runtime.NODE, archives=(TWO, ONE))
-    assert len({BINARY.pin, TREE.pin, other.pin}) == 3
+    with_text = structs.replace(BINARY, cuts=(TEXT,))
+    assert len({BINARY.pin, TREE.pin, other.pin, with_text.pin}) == 4
     assert TREE.size_bytes == 7
 
 

@@ -8,8 +8,6 @@ choice to a default of Codex, to the image's files or to the task's environment.
 import json
 import tomllib
 from collections.abc import Mapping
-from functools import cache
-from importlib import resources
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
 from stanchion.harness_adapters.codex.check import REPLACED_EFFORT
@@ -31,13 +29,13 @@ ENDLESS = 100_000_000
 """A window that is never full: no compaction where none is known."""
 FOREIGN = ("/etc/codex",)
 """`managed_config.toml` there outranks everything, `config.toml` adds servers that are started."""
-DATA_NAME = "base_instructions.txt"
-"""What Codex tells a model that it does not know, as it was seen on the wire.
+INSTRUCTIONS = "base_instructions.txt"
+"""Beside the program, cut out of it: what Codex tells a model that it does not know.
 
-Its catalog replaces the one that is built in, and an entry must bring instructions. Without a
-catalog a window above 272,000 is cut to that (seen in its own record), and a name that resembles a
-known one gets that model's window, instructions and tools. A test holds the text against the
-program.
+Its catalog replaces the one that is built in, and an entry must bring instructions, over which
+`model_instructions_file` goes. Without a catalog a window above 272,000 is cut to that (seen in its
+own record), and a name that resembles a known one gets that model's window, instructions and tools.
+A test holds the text against what the program sends by itself.
 """
 _FEATURES_OFF = (
     *("apps", "plugins", "remote_plugin", "daemon_auto_start", "hooks", "memories"),
@@ -97,19 +95,13 @@ def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
     )
 
 
-@cache
-def base_instructions() -> str:
-    """What stands first in each request."""
-    place = resources.files("stanchion.harness_adapters.codex").joinpath(DATA_NAME)
-    return place.read_text("utf-8")
-
-
 def _configuration(settings: Settings) -> str:
     effort = settings.effort
     lines = [
         f"model = {_text(settings.model)}",
         f'model_provider = "{PROVIDER}"',
         f"model_catalog_json = {_text(folder(settings.home) + '/models.json')}",
+        f"model_instructions_file = {_text(f'{settings.package_dir}/{INSTRUCTIONS}')}",
         *([] if effort is None else [f"model_reasoning_effort = {_text(effort)}"]),
         "check_for_update_on_startup = false",
         "# A login shell would take the image's search path away.",
@@ -167,7 +159,7 @@ def _entry(settings: Settings) -> dict[str, object]:
         "support_verbosity": False,
         "truncation_policy": {"mode": "tokens", "limit": 10_000},
         "experimental_supported_tools": [],
-        "base_instructions": base_instructions(),
+        "base_instructions": "",
         "context_window": window,
         "max_context_window": window,
     }

@@ -5,7 +5,7 @@ that is not here is a release that is never fetched; nothing here asks a registr
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -54,6 +54,19 @@ class Archive(
         return f"{self.package}@{self.version}"
 
 
+class Cut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file to be made of pieces of another one."""
+
+    place: str
+    """Below the harness's folder."""
+    source: str
+    """The file that holds the pieces, below the harness's folder."""
+    pieces: tuple[tuple[int, int], ...]
+    """Offset and length in bytes of each, in the order of the file."""
+    sha256: str
+    """Of the file."""
+
+
 class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One harness release for one processor family."""
 
@@ -62,6 +75,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     program_sha256: str
     runtime: Runtime | None = None
     archives: tuple[Archive, ...]
+    cuts: tuple[Cut, ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -71,7 +85,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def pin(self) -> str:
         """Changes whenever other bytes are pinned."""
-        if len(self.archives) == 1 and self.runtime is None:
+        if len(self.archives) == 1 and self.runtime is None and not self.cuts:
             return self.archives[0].integrity
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
@@ -115,8 +129,14 @@ def _lines(releases: Mapping[str, Release]) -> Iterator[str]:
         if release.runtime is not None:
             fields.append(("runtime", release.runtime))
         head = "".join(f"  {_text(key)}: {_text(value)},\n" for key, value in fields)
-        archives = ",\n".join(f"   {_text(archive)}" for archive in release.archives)
-        yield f' {_text(processor)}: {{\n{head}  "archives": [\n{archives}\n  ]\n }}'
+        lists = [("archives", release.archives), ("cuts", release.cuts)]
+        body = ",\n".join(_list(name, items) for name, items in lists if items)
+        yield f" {_text(processor)}: {{\n{head}{body}\n }}"
+
+
+def _list(name: str, items: Sequence[msgspec.Struct]) -> str:
+    lines = ",\n".join(f"   {_text(item)}" for item in items)
+    return f'  "{name}": [\n{lines}\n  ]'
 
 
 def _text(value: object) -> str:

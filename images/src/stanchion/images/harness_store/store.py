@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stanchion.images import entry, manifest, tree
 from stanchion.images.errors import ImagesError, IntegrityError
-from stanchion.images.harness_store import archives, runtimes
+from stanchion.images.harness_store import archives, cutting, runtimes
 from stanchion.images.harness_store.locks import Lock, Release, Runtime, lock, pinned
 from stanchion.images.host import architecture
 from stanchion.images.progress import Piece, Progress, Report, Stage, ignore
@@ -60,6 +60,8 @@ def ensure_harness(
         archives.bring(release.archives, root, architecture())
         progress(Progress(Piece.HARNESS, Stage.VERIFYING, message))
         _check_program(root, name, release)
+        for wanted in release.cuts:
+            cutting.cut(root, wanted)
         notes = {"integrity": release.pin}
         if release.runtime is not None:
             place = f"{runtimes.SANDBOX_PLACE}/{name}/{version}"
