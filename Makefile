@@ -6,8 +6,8 @@ PYTEST := $(BIN)/python -m pytest
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test acceptance conformance faults faults-record faults-accept check bench bench-demo \
-	bench-broker docs lock clean
+.PHONY: help setup demo test harnesses acceptance conformance faults faults-record faults-accept \
+	check bench bench-demo bench-broker docs lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,8 +28,11 @@ test: setup ## all tests, with the real harness in the real sandbox; coverage of
 	$(PYTEST) --cov --cov-report=
 	$(BIN)/python tests/coverage_gate.py
 
+harnesses: setup ## the real harnesses other than OpenCode on the wire, their long scenarios left out
+	$(PYTEST) -m "other_harness and not acceptance" tests
+
 acceptance: setup ## long scenarios of the whole product, real harness in the real sandbox
-	$(PYTEST) -m acceptance tests/acceptance tests/conformance/sdk
+	$(PYTEST) -m acceptance tests
 
 faults: setup ## the whole fault matrix: each way to die ends by its right name; a table and one line
 	@rm -f build/faults.jsonl; mkdir -p build; touch build/faults.jsonl

@@ -72,6 +72,7 @@ def test_opencode(row: Row, lab: Lab, tmp_path: Path) -> None:
 @pytest.mark.sandbox
 @pytest.mark.harness
 @pytest.mark.timeout(300)
+@pytest.mark.other_harness
 @pytest.mark.parametrize("row", rows(Harness.CLAUDE_CODE))
 def test_claude_code(row: Row, lab: Lab, claude_code: HarnessPackage, tmp_path: Path) -> None:
     assert claude_code.path.exists()

@@ -36,7 +36,7 @@ DONE = '[[turn]]\ntext = "The file is written."\n'
 CUT = '[[turn]]\ntext = "The file is"\nfinish = "length"\n'
 BROKEN = '[[turn]]\ntext = "The file is written."\nfault = {kind = "cut", after = 2, times = 1}\n'
 
-pytestmark = [pytest.mark.harness, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.harness, pytest.mark.other_harness, pytest.mark.timeout(240)]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ FULL = WORK.replace(
 
 Request = tuple[bytes, bytes]
 
-pytestmark = [pytest.mark.harness, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.harness, pytest.mark.other_harness, pytest.mark.timeout(120)]
 
 
 def run(

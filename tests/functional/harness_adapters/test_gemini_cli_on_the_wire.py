@@ -35,7 +35,7 @@ name = "invoke_agent"
 arguments = {agent_name = "generalist", prompt = "do the sub-task"}
 """
 
-pytestmark = [pytest.mark.harness, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.harness, pytest.mark.other_harness, pytest.mark.timeout(240)]
 
 
 def asking(limit: int, effort: str | None, **more: object) -> Settings:

@@ -40,7 +40,7 @@ AGAIN = SUBMIT.replace(
     "[[turn.tool]]", '[turn.fault]\nkind = "status"\nstatus = 500\ntimes = 1\n[[turn.tool]]'
 )
 
-pytestmark = [pytest.mark.harness, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.harness, pytest.mark.other_harness, pytest.mark.timeout(240)]
 
 
 @pytest.mark.parametrize(

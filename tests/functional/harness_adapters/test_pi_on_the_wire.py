@@ -31,7 +31,7 @@ USAGE = "usage = {prompt_tokens = 97000, completion_tokens = 60}\n[[turn.tool]]"
 FULL = WORK.replace("[[turn.tool]]", USAGE)
 """More than the window has, where the limit of the next request would be lowered to 1."""
 
-pytestmark = [pytest.mark.harness, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.harness, pytest.mark.other_harness, pytest.mark.timeout(240)]
 
 
 def asking(dialect: Dialect, limit: int, effort: str | None, **more: object) -> Settings:

@@ -41,7 +41,7 @@ USAGE = "usage = {prompt_tokens = 97000, completion_tokens = 60}\n[[turn.tool]]"
 FULL = WORK.replace("[[turn.tool]]", USAGE)
 """The context fills up, and a compaction is asked for."""
 
-pytestmark = [pytest.mark.harness, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.harness, pytest.mark.other_harness, pytest.mark.timeout(240)]
 
 
 def asking(limit: int, effort: str | None, **more: object) -> Settings:

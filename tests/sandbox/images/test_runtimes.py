@@ -12,7 +12,12 @@ from stanchion.images.harness_store import HarnessPackage, Runtime, ensure_harne
 from stanchion.images.host import architecture
 from stanchion.images.rootfs import BaseImage
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.network, pytest.mark.timeout(400)]
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.network,
+    pytest.mark.other_harness,
+    pytest.mark.timeout(400),
+]
 
 Launch = Callable[..., CompletedProcess[str]]
 
