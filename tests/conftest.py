@@ -5,6 +5,7 @@ missing. A machine that cannot fetch one skips, saying so; in CI that is a failu
 """
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -28,6 +29,11 @@ settings.register_profile("shared", deadline=None, suppress_health_check=[Health
 settings.load_profile("shared")
 
 REPOSITORY = Path(__file__).parents[1]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what it puts in the background deaf to interrupts (POSIX, 2.11), and whoever a
+    # test starts would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _quiet(_: Progress) -> None:

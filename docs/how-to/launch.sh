@@ -6,11 +6,12 @@ task=$1 out=$2 here=$(dirname "$0") run=$(od -An -N6 -tx1 /dev/urandom | tr -d '
 shift 2
 mkdir -p "$out"
 broker() { curl -sS --fail-with-body --unix-socket "$STANCHION_STATE/broker/admin.sock" "$@"; }
-path() { stanchion images "$@" --json | jq -r .path; }
+path() { stanchion "$@" --json | jq -er .path; }
 
 # 1. Decide: the complete terms; starts nothing but the broker.
 stanchion run "$task" "$@" --print-spec > "$out/spec.json"
 harness=$(jq -r '"\(.harness.name)@\(.harness.version)"' "$out/spec.json")
+rootfs=$(path images base) bundle=$(path images bundle) package=$(path harness fetch "$harness")
 
 # 2. Open: the broker freezes the terms, leaves them in a fresh directory and listens there.
 jq '{protocol, run: $run, attempt: 1, spec: ., rehearsal: $rehearsal}' "$out/spec.json" \
@@ -23,8 +24,8 @@ trap 'broker -X POST "$url/cancel" > "$out/cancelled.json"; rm -rf "$attempt" "$
 cp -r "$task/instruction.md" "$task/tests" "$attempt"
 [ ! -d "$task/environment/workdir" ] || cp -r "$task/environment/workdir" "$attempt"
 box=$(mktemp -d) && mkdir "$box/overlay"
-sed -e "s|@ATTEMPT@|$attempt|; s|@ROOTFS@|$(path base)|; s|@BUNDLE@|$(path bundle)|" \
-  -e "s|@PACKAGE@|$(path harness "$harness")|; s|@HARNESS@|${harness/@//}|" \
+sed -e "s|@ATTEMPT@|$attempt|; s|@ROOTFS@|$rootfs|; s|@BUNDLE@|$bundle|" \
+  -e "s|@PACKAGE@|$package|; s|@HARNESS@|${harness/@//}|" \
   "$here/config.json.template" > "$box/config.json"
 
 # 4. Run: a token for one enrolment within a minute, then the sandbox to its end.
