@@ -73,6 +73,8 @@ def ensure_bundle(
         shutil.copytree(base.path, root, copy_function=_share, dirs_exist_ok=True)
         code_layer.copy(root / "app", code, packages)
         runtime.compile_modules(root, root / "app", processor)
+        if tuple(packages) == code_layer.PACKAGES:
+            runtime.pack_modules(root, processor)
         return entry.Built(digest=manifest.seal(root, "stanchion-supervisor", code[:16]))
 
     folder = shelf / f"bundle-{key[:16]}"

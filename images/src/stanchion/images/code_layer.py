@@ -1,4 +1,4 @@
-"""The part of the supervisor bundle that is ours: three packages and the entry file.
+"""The part of the supervisor bundle that is ours: three packages and two files to start them.
 
 The packages are found where this interpreter finds them (an editable install or a wheel), are never
 imported here, and are copied as they are, so that the digest names exactly what runs.
@@ -16,6 +16,7 @@ from stanchion.images.errors import ImagesError
 
 PACKAGES = ("stanchion.protocol", "stanchion.harness_adapters", "stanchion.supervisor")
 ENTRY = "start.py"
+PACKED = "packed.py"
 
 
 def locate(package: str) -> Path:
@@ -39,8 +40,9 @@ def files(packages: Sequence[str] = PACKAGES) -> Iterator[tuple[str, Path]]:
             inside = source.relative_to(folder)
             if source.is_file() and "__pycache__" not in inside.parts:
                 yield f"{package.replace('.', '/')}/{inside.as_posix()}", source
-    with resources.as_file(resources.files("stanchion.images").joinpath(ENTRY)) as entry:
-        yield ENTRY, entry
+    for name in (ENTRY, PACKED):
+        with resources.as_file(resources.files("stanchion.images").joinpath(name)) as file:
+            yield name, file
 
 
 def digest(packages: Sequence[str] = PACKAGES) -> str:

@@ -106,6 +106,12 @@ def compile_modules(root: Path, folder: Path, architecture: Architecture) -> Non
     tools.run(command, doing="compiling the bundle's modules")
 
 
+def pack_modules(root: Path, architecture: Architecture) -> None:
+    """Put what process 1 imports into one file, in the bundle's own interpreter."""
+    command = [*on_host(root, architecture), str(root / "app" / "packed.py"), str(root)]
+    tools.run(command, doing="packing the bundle's modules")
+
+
 def _take_interpreter(unpacked: Path, root: Path, architecture: Architecture) -> None:
     (root / "bin").mkdir()
     shutil.copy2(unpacked / "usr" / PYTHON, root / PYTHON)

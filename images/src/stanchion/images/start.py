@@ -10,6 +10,12 @@ import sys
 application = __file__.rpartition("/")[0]
 prefix = application.rpartition("/")[0]
 sys.path += [application, f"{prefix}/lib/python3.11/site-packages"]
+try:
+    import packed  # type: ignore[import-not-found]  # lies beside this file in the bundle
+except ModuleNotFoundError:  # a bundle of other packages
+    pass
+else:
+    packed.use(prefix)
 
 if __name__ == "__main__":
     # Looked up by name: on the host this file is data, and images import no supervisor.
