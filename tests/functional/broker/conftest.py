@@ -14,3 +14,10 @@ def broker() -> Iterator[LiveBroker]:
     """In a folder with a short path: Unix socket paths are short."""
     with tempfile.TemporaryDirectory(prefix="st") as folder, live_broker(Path(folder)) as broker:
         yield broker
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A folder with a short path, for a broker of the test's own."""
+    with tempfile.TemporaryDirectory(prefix="st") as folder:
+        yield Path(folder)

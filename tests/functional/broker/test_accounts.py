@@ -2,8 +2,6 @@
 
 import hashlib
 import ssl
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -24,12 +22,6 @@ KEY = "sk-CANARY-of-the-account"
 OK = response(200, b'{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}')
 LOWER = b'{"model":"fx-coder-1","max_tokens":32000,"reasoning_effort":"max"}'
 GOOD = LOWER.replace(b"32000", b"128000")
-
-
-@pytest.fixture
-def root() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="st") as folder:
-        yield Path(folder)
 
 
 def configure(root: Path, base_url: str, *, broker_lines: str = "") -> str:

@@ -3,8 +3,6 @@
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,12 +21,6 @@ base_url = "http://127.0.0.1:8000/v1"
 credential = "file:key"
 allow_plain_http = true
 """
-
-
-@pytest.fixture
-def root() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="st") as folder:
-        yield Path(folder)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

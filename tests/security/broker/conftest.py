@@ -38,3 +38,10 @@ def target(broker: LiveBroker, sink: RawSink) -> Iterator[Target]:
         runner.run(run.supervisor.close())  # what it is told is kept, and no pipe fills up
         yield Target(run.id, run.directory, run.lease, sink)
         runner.run(context.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A folder with a short path, for a broker of the test's own."""
+    with tempfile.TemporaryDirectory(prefix="st") as folder:
+        yield Path(folder)

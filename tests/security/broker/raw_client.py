@@ -14,6 +14,7 @@ BODY = json.dumps({"model": MODEL, "max_tokens": LIMIT, "reasoning_effort": "max
 SENTINEL = BODY[:-1] + b',"user":"sentinel"}'
 REQUEST_LINE = b"POST /v1/chat/completions HTTP/1.1"
 WAIT_S = 20.0
+LENGTH = b"content-length: %d" % len(BODY)
 OURS = frozenset({b"host", b"content-length", b"accept-encoding", b"connection", b"authorization"})
 LISTED = frozenset({b"accept", b"content-type", b"user-agent", b"x-session-id"})
 CONSTANTS = frozenset(replies.constant_reply(word) for word in replies._SENTENCES)
@@ -28,6 +29,10 @@ class Reply:
     body: bytes
     interim: int = 0
     """How many `100 Continue` came before."""
+
+
+NOT_FOUND = Reply(404, replies.constant_reply("not_found"))
+BAD_REQUEST = Reply(400, replies.constant_reply("bad_request"))
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,11 @@ class Target:
         assert self.sink.surplus == b""
         for request in came:
             assert_reframed(request)
+
+    def post(self, place: str, *fields: bytes, method: str = "POST") -> Reply:
+        """An ordinary body to another place."""
+        line = f"{method} {place} HTTP/1.1".encode()
+        return self.send(self.head(*fields, LENGTH, line=line) + BODY)
 
 
 def received(client: socket.socket) -> bytes:

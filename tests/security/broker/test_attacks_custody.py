@@ -9,9 +9,7 @@ import pickle
 import socket
 import subprocess
 import sys
-import tempfile
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -34,12 +32,6 @@ from stanchion.protocol.receipt import Denied, ExchangeEnd
 from stanchion.protocol.refusal import RefusedError
 
 CANARY = "sk-CANARY-of-attack-61-0123456789"
-
-
-@pytest.fixture
-def root() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="st") as folder:
-        yield Path(folder)
 
 
 # Attack 61: the key in a traceback, a repr, a log, a core file.

@@ -1,66 +1,35 @@
-"""Open attempts over a broker that is killed with -9 and started again.
-
-A scenario is a generator: up to its `yield` under the first broker, after it under the second. Many
-share one restart, as attempts do.
-"""
+"""Open attempts over a broker that is killed with -9 and started again."""
 
 import asyncio
 import contextlib
 import shutil
 import sqlite3
-import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from fakes.launches import KEY, order
 from fakes.supervisor import Supervisor, ask
-from fakes.upstream import STREAM_HEAD, Received, Upstream, chunk, say, upstream
+from fakes.upstream import STREAM_HEAD, Received, chunk, say, upstream
+from functional.broker.attempts.over_a_restart import (
+    bundle_of,
+    hang_up,
+    over_a_kill,
+    reason,
+    take_up,
+)
 from functional.broker.attempts.test_closing import BODY, GOOD, play
-from functional.broker.live import Enrolment, LiveBroker, enrolled, live_broker
-from stanchion.broker.receipts.bundle import Verified, verify
-from stanchion.broker.receipts.ledger import Ledger
-from stanchion.protocol.admin import Rehearsal, RunView
+from functional.broker.live import Enrolment, LiveBroker, enrolled
+from stanchion.protocol.admin import Rehearsal
 from stanchion.protocol.control import Enrolled, ExchangeSeen, StopOrder, WireEvent
 from stanchion.protocol.events import ExchangeEnded, RunClosed, Warned, decode_event
-from stanchion.protocol.evidence import HostFacts, StopReason
+from stanchion.protocol.evidence import StopReason
 from stanchion.protocol.exchange import ExchangeResult
-from stanchion.protocol.launch import ModelRef, SideRequest
+from stanchion.protocol.launch import SideRequest
 from stanchion.protocol.outcome import EndReason
-from stanchion.protocol.receipt import (
-    ClaimRecorded,
-    Denied,
-    ExchangeEnd,
-    HostRecorded,
-    RunClose,
-    RunStarted,
-)
+from stanchion.protocol.receipt import Denied, ExchangeEnd, RunStarted
 from stanchion.protocol.refusal import RefusedError
-
-Scenario = Callable[[LiveBroker], AsyncGenerator[None, LiveBroker]]
-
-
-@pytest.fixture
-def root() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="st") as folder:
-        yield Path(folder)
-
-
-async def over_a_kill(root: Path, *scenarios: Scenario, config: str = "version = 1\n") -> str:
-    """All scenarios over one kill -9; the log of both brokers."""
-    (root / "stanchion.toml").write_text(config)
-    options = ("--config", str(root / "stanchion.toml"))
-    with live_broker(root, *options) as first:
-        under_way = [scenario(first) for scenario in scenarios]
-        for one in under_way:
-            await anext(one)
-        first.kill()
-        with live_broker(root, *options) as second:
-            for one in under_way:
-                with contextlib.suppress(StopAsyncIteration):
-                    await one.asend(second)
-    return first.paths.log_file.read_text()
 
 
 async def drip(_: Received, writer: asyncio.StreamWriter) -> None:
@@ -78,36 +47,6 @@ async def asking(run: Enrolment, body: bytes) -> AsyncIterator[asyncio.StreamRea
     await writer.drain()
     yield reader
     writer.close()
-
-
-async def take_up(broker: LiveBroker, run: Enrolment, provider: Upstream | None = None) -> None:
-    """What keeper and supervisor do once the next broker is there."""
-    before = run.supervisor
-    await hang_up(before)
-    run.supervisor = Supervisor(run.directory, boot=before.boot, lease=before.lease, seq=before.seq)
-    answer = await run.supervisor.resume()
-    assert isinstance(answer, Enrolled), answer
-    assert answer.acked_seq == before.seq
-    if provider is not None:
-        async with broker.client() as client:
-            await client.present(run.id, Rehearsal(port=provider.port, key=KEY))
-
-
-async def hang_up(supervisor: Supervisor) -> None:
-    with contextlib.suppress(ConnectionError):
-        await supervisor.close()
-
-
-async def bundle_of(broker: LiveBroker, run: Enrolment) -> Verified:
-    async with broker.client() as client:
-        found = verify(await client.bundle(run.id))
-    assert isinstance(found, Verified), found
-    return found
-
-
-def reason(view: RunView) -> EndReason:
-    assert view.outcome is not None
-    return view.outcome.reason
 
 
 async def killed_in_mid_stream(first: LiveBroker) -> AsyncGenerator[None, LiveBroker]:
@@ -329,106 +268,3 @@ async def test_attempts_go_on_after_a_kill(root: Path) -> None:
     )
     assert "Traceback" not in log
     assert "unexpected" not in log
-
-
-async def test_a_close_that_was_cut_short_is_finished(root: Path) -> None:
-    """Of one the host's facts are on record, of the other the signed close too."""
-    host = HostFacts(sandbox_exit=0, oom_kills=0)
-    async with upstream(GOOD) as provider:
-        with live_broker(root) as first:
-            async with (
-                enrolled(first, provider.port) as one,
-                enrolled(first, provider.port) as other,
-            ):
-                for run in (one, other):
-                    await play(run)
-                first.kill()
-        ledger = await Ledger.open(first.paths.root)
-        for run in (one, other):
-            book, _ = await ledger.resume(run.id)
-            await book.append(ClaimRecorded, asserted_by="sandbox", claim_sha256="ab")
-            await book.append(HostRecorded, asserted_by="host", host=host)
-        await book.close(
-            reason="completed", detail="d", flags=(), grade="graded", score="1.0",
-            reward_sha256=None,
-        )  # fmt: skip
-        signed = book.head
-        await ledger.aclose()
-    with live_broker(root) as second:
-        for run in (one, other):
-            view = await second.close(run.id, sandbox_exit=137)
-            assert view.score is not None
-            assert (view.state, reason(view), view.score.value) == ("closed", "completed", 1.0)
-            bundle = await bundle_of(second, run)
-            assert bundle.closing is not None
-            kinds = [type(record) for record in bundle.records[-3:]]
-            assert kinds == [ClaimRecorded, HostRecorded, RunClose]
-            assert bundle.head == view.head
-            async with second.client() as client:
-                page = await client.events(run.id)
-            events = [decode_event(entry.event) for entry in page.entries]
-            assert [isinstance(event, RunClosed) for event in events].count(True) == 1
-            assert page.ended
-    assert view.head == signed
-
-
-async def test_an_attempt_that_nobody_is_heard_of_is_closed_by_name(root: Path) -> None:
-    (root / "stanchion.toml").write_text("version = 1\n[broker]\norphan_s = 1\n")
-    with live_broker(root, "--config", str(root / "stanchion.toml")) as broker:
-        async with enrolled(broker, 9) as run, broker.client() as client:
-            connected = await client.run(run.id)
-            await run.supervisor.close()
-            after = None
-            while not (page := await client.events(run.id, after=after, wait_s=30)).ended:
-                after = page.cursor
-            view = await client.run(run.id)
-    assert (connected.connected, view.connected) == (True, None)
-    assert view.outcome is not None
-    assert view.outcome.reason is EndReason.SANDBOX_LOST
-    assert "no supervisor was connected and no launcher reported" in view.outcome.detail
-
-
-ACCOUNT = """
-[profiles.evals.accounts.{name}]
-api = "openai_chat"
-base_url = "http://127.0.0.1:{port}/v1"
-credential = "file:{name}"
-"""
-
-
-async def test_only_the_frozen_account_pays_after_a_restart(root: Path) -> None:
-    """One is as it was, one has another key, one is not configured any more."""
-    names = ("kept", "changed", "gone")
-    for name in names:
-        (root / name).write_text(f"sk-CANARY-{name}")
-        (root / name).chmod(0o600)
-    config = root / "stanchion.toml"
-    async with upstream(GOOD) as provider:
-
-        def scenario(name: str) -> Scenario:
-            async def goes_on(first: LiveBroker) -> AsyncGenerator[None, LiveBroker]:
-                terms = {"profile": "evals", "model": ModelRef(account=name, id="fx-coder-1")}
-                async with enrolled(first, None, **terms) as run:
-                    if name == "gone":
-                        (root / "changed").write_text("sk-CANARY-other")
-                        config.write_text(config.read_text().replace("accounts.gone", "accounts.x"))
-                    second = yield
-                    await take_up(second, run)
-                    lease = run.supervisor.lease
-                    statuses[name] = (await ask(run.directory, BODY, lease=lease)).status
-                    if name != "kept":
-                        stops[name] = (await run.supervisor.hear_of(StopOrder)).stop
-
-            return goes_on
-
-        statuses, stops = {}, {}
-        text = "".join(ACCOUNT.format(name=name, port=provider.port) for name in names)
-        scenarios = [scenario(name) for name in names]
-        await over_a_kill(root, *scenarios, config=f"version = 1\n{text}")
-        (request,) = provider.received
-    assert b"Bearer sk-CANARY-kept" in request.head
-    assert statuses == {"kept": 200, "changed": 403, "gone": 403}
-    for name, stop in stops.items():
-        assert stop.reason is StopReason.BROKER_LOST
-        assert f"account {name} of profile evals" in stop.detail
-    assert set(stops) == {"changed", "gone"}

@@ -1,8 +1,6 @@
 """Budgets and refused accounts through a real broker: who is stopped, and what is said."""
 
 import asyncio
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -109,12 +107,6 @@ async def test_a_request_waits_while_another_may_use_up_the_rest(broker: LiveBro
         assert len(provider.received) == 1
         gate.set()
         assert [(await first).status, (await second).status] == [200, 200]
-
-
-@pytest.fixture
-def root() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="st") as folder:
-        yield Path(folder)
 
 
 def configure(root: Path, port: int, *, credential: str = "file:key") -> str:

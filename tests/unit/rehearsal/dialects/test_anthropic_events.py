@@ -5,15 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stanchion.rehearsal.dialects.anthropic_events import (
-    event,
-    message_events,
-    stop_reason,
-)
+from stanchion.rehearsal.dialects.anthropic_events import event, message_events, stop_reason
 from stanchion.rehearsal.dialects.building import sealed
 from stanchion.rehearsal.script import ToolCall, Usage
 from stanchion.rehearsal.turns import Answer, Asked, Ending
-from unit.rehearsal.dialects.test_anthropic_messages import IDENTITY, answer, asked
+from unit.rehearsal.dialects.answers import IDENTITY, answer
+from unit.rehearsal.dialects.test_anthropic_messages import asked
 
 STREAM: Asked = asked(stream=True)
 CALL = ToolCall(name="Bash", arguments={"command": "echo 'ä' && ls", "description": "list"})

@@ -5,12 +5,11 @@ import pytest
 
 from stanchion.rehearsal.dialects import anthropic_messages
 from stanchion.rehearsal.dialects.building import digest
-from stanchion.rehearsal.dialects.reply import End, Identity
-from stanchion.rehearsal.script import ToolCall, Usage
-from stanchion.rehearsal.turns import Answer, Asked, Ending, Refusal
+from stanchion.rehearsal.dialects.reply import End
+from stanchion.rehearsal.script import ToolCall
+from stanchion.rehearsal.turns import Asked, Ending, Refusal
+from unit.rehearsal.dialects.answers import IDENTITY, answer
 
-IDENTITY = Identity(token="0123456789abcdef0123456789abcdef", created_s=1_700_000_000)
-USAGE = Usage(prompt_tokens=10, completion_tokens=5, reasoning_tokens=2)
 CALL = ToolCall(name="Bash", arguments={"command": "ls"})
 
 
@@ -28,21 +27,6 @@ def asked(**fields: object) -> Asked:
     request = anthropic_messages.understand(body(**fields))
     assert isinstance(request, Asked)
     return request
-
-
-def answer(**fields: Any) -> Answer:
-    defaults: dict[str, Any] = {
-        "turn": 0,
-        "reasoning": "",
-        "text": "",
-        "calls": (),
-        "finish": None,
-        "usage": USAGE,
-        "gap_ms": 5,
-        "hold_s": 0.0,
-        "paused": False,
-    }
-    return Answer(**{**defaults, **fields})
 
 
 def whole(**fields: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from stanchion.rehearsal.dialects.building import (
 )
 from stanchion.rehearsal.script import ToolCall
 from stanchion.rehearsal.turns import Refusal
-from unit.rehearsal.dialects.test_openai_chat import answer
+from unit.rehearsal.dialects.answers import answer
 
 
 @pytest.mark.parametrize(

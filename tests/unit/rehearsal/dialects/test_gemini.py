@@ -7,7 +7,7 @@ from stanchion.rehearsal.dialects.building import digest
 from stanchion.rehearsal.dialects.gemini import KEY_REFUSED, MODELS_PATH, Gemini, at
 from stanchion.rehearsal.dialects.reply import End
 from stanchion.rehearsal.turns import Asked, Refusal
-from unit.rehearsal.dialects.test_anthropic_messages import IDENTITY, answer
+from unit.rehearsal.dialects.answers import IDENTITY, answer
 
 USER: dict[str, Any] = {"role": "user", "parts": [{"text": "go"}]}
 SAID: dict[str, Any] = {"role": "model", "parts": [{"text": "so"}]}

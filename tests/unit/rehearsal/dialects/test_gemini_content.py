@@ -5,7 +5,8 @@ from stanchion.rehearsal.dialects.building import sealed
 from stanchion.rehearsal.dialects.gemini_content import content_events, whole_response
 from stanchion.rehearsal.script import ToolCall, Usage
 from stanchion.rehearsal.turns import Asked, Ending
-from unit.rehearsal.dialects.test_anthropic_messages import CALL, IDENTITY, answer
+from unit.rehearsal.dialects.answers import IDENTITY, answer
+from unit.rehearsal.dialects.test_anthropic_messages import CALL
 
 ASKED = Asked(
     model="gemini-any",

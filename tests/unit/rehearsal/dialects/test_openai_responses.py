@@ -7,7 +7,7 @@ from stanchion.rehearsal.dialects import openai_responses
 from stanchion.rehearsal.dialects.building import digest
 from stanchion.rehearsal.dialects.reply import End
 from stanchion.rehearsal.turns import Asked, Refusal
-from unit.rehearsal.dialects.test_anthropic_messages import IDENTITY, answer
+from unit.rehearsal.dialects.answers import IDENTITY, answer
 
 USER: dict[str, Any] = {"role": "user", "content": [{"type": "input_text", "text": "go"}]}
 SAID: dict[str, Any] = {"type": "message", "role": "assistant", "content": []}

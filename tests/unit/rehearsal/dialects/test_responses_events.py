@@ -8,7 +8,7 @@ from stanchion.rehearsal.dialects.responses_events import DONE, event, response_
 from stanchion.rehearsal.dialects.responses_items import final_response
 from stanchion.rehearsal.script import ToolCall
 from stanchion.rehearsal.turns import Answer, Ending
-from unit.rehearsal.dialects.test_anthropic_messages import IDENTITY, answer
+from unit.rehearsal.dialects.answers import IDENTITY, answer
 from unit.rehearsal.dialects.test_responses_items import ASKED, BASH, PATCH
 
 

@@ -20,7 +20,7 @@ from stanchion.rehearsal.dialects.responses_items import (
 )
 from stanchion.rehearsal.script import ToolCall, Usage
 from stanchion.rehearsal.turns import Asked, Ending
-from unit.rehearsal.dialects.test_anthropic_messages import IDENTITY, answer
+from unit.rehearsal.dialects.answers import IDENTITY, answer
 from unit.rehearsal.dialects.test_openai_responses import asked
 
 TOKEN = IDENTITY.token
