@@ -1,10 +1,11 @@
-"""Smoke runs end to end with a harness that asks no model: nothing is on the wire, so nothing is
-tested, and what was found is signed all the same."""
+"""Smoke runs end to end: with a harness that asks no model nothing is on the wire, so nothing is
+tested, and what was found is signed all the same; a program of the user's own is held to it all."""
 
 import hashlib
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -17,7 +18,7 @@ from stanchion.protocol.refusal import RefusedError
 from stanchion.runner.results.job_folder import read_results
 from stanchion.runner.sandbox.process_powers import find_powers
 from stanchion.runner.screen.job_view import JobView
-from stanchion.runner.smoke.judging import Holds
+from stanchion.runner.smoke.judging import Holds, Property
 from stanchion.runner.smoke.matrix import Combination
 from stanchion.runner.smoke.report import exit_code
 from stanchion.runner.smoke.smoke_run import SmokeRequest, run_smoke
@@ -26,6 +27,14 @@ from stanchion.runner.smoke.two_tasks import TASKS
 pytestmark = pytest.mark.timeout(180)
 
 NOOP = Combination(harness="noop", model="rehearsal/scripted-1")
+TINY = Path(__file__).parents[4] / "examples" / "own-program" / "agent.toml"
+OWN = Combination(
+    harness="command",
+    command=str(TINY),
+    model="rehearsal/future-9",
+    effort="max",
+    output_limit=128_000,
+)
 NOBODY = Combination(harness="noop", model="nobody/m")
 
 
@@ -99,3 +108,28 @@ async def test_a_single_one_that_is_refused_leaves_nothing_behind(
     with pytest.raises(RefusedError, match="account"):
         await run_smoke(request(state, tmp_path / "out", NOBODY), view(io.StringIO()))
     assert not (tmp_path / "out").exists()
+
+
+async def test_a_program_of_ones_own_is_held_to_every_property(state: Path, tmp_path: Path) -> None:
+    end = await run_smoke(request(state, tmp_path / "out", OWN), view(io.StringIO()))
+
+    (found,) = end.reports
+    assert found.harness == "command@tiny-agent-1"
+    assert found.asked["command"] == str(TINY)
+    assert found.properties == dict.fromkeys(Property, Holds.PASSED)
+    assert exit_code(found) is ExitCode.OK
+    assert signed(tmp_path / "out")
+
+
+async def test_one_that_never_says_the_effort_is_refused_by_name_before_it_starts(
+    state: Path, tmp_path: Path
+) -> None:
+    silent = tmp_path / "agent.toml"
+    silent.write_text(
+        TINY.read_text()
+        .replace('["--effort", "{{effort}}"],', "")
+        .replace('program = "program"', f'program = "{TINY.parent}/program"')
+    )
+    one = msgspec.structs.replace(OWN, command=str(silent))
+    with pytest.raises(RefusedError, match="effort"):
+        await run_smoke(request(state, tmp_path / "out", one), view(io.StringIO()))

@@ -36,9 +36,30 @@ def test_lists_in_a_file_multiply_and_rows_add_up() -> None:
     assert found[1].asked == {"effort": "max", "output-limit": "64000"}
 
 
+OWN = """
+version = 1
+[[combination]]
+command = ["agents/one.toml", "/srv/two.toml"]
+model = "rehearsal/x"
+"""
+
+
+def test_a_program_of_ones_own_is_named_from_the_files_folder() -> None:
+    found = read_matrix(OWN, file="checks/m.toml")
+
+    assert [(one.harness, one.command) for one in found] == [
+        ("command", "checks/agents/one.toml"), ("command", "/srv/two.toml"),
+    ]  # fmt: skip
+    assert found[0].asked == {"command": "checks/agents/one.toml"}
+    assert found[1].label == "command-rehearsal-x-srv-two.toml"
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
+        (OWN.replace('model = "', 'harness = "pi"\nmodel = "'), "and no other, has a command"),
+        (FILE.replace('"opencode"', '"command"'), "has a command, the file"),
+        (OWN.replace("command = ", "waive = {} # "), "names a harness, or the command"),
         ("version = 1", "combination"),
         ("version = 2\ncombination = []", "version"),
         ("version = 1\ncombination = []", "at least one"),

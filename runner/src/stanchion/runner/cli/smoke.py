@@ -18,6 +18,13 @@ TOKENS = Tokens()
 
 @click.command
 @click.option("--harness", multiple=True, metavar="NAME[@VERSION]", help="Which agent program.")
+@click.option(
+    "--command",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Describes a program of your own; --harness command.",
+)
 @click.option("--model", multiple=True, metavar="ACCOUNT/MODEL", help="Whose model; which one.")
 @click.option("--profile", help="Who pays; may be left out where only one has the account.")
 @click.option("--effort", multiple=True, metavar="WORD", help="A word the provider's API knows.")
@@ -115,6 +122,8 @@ def _combinations(
             name = next(iter((*given, "waive"))).replace("_", "-")
             raise click.UsageError(f"--matrix says it all: leave out --{name}, or the file")
         return read_matrix(matrix.read_text(encoding="utf-8"), file=str(matrix))
+    if "command" in given:
+        given.setdefault("harness", "command")
     for name in ("harness", "model"):
         if name not in given:
             raise click.MissingParameter(param_hint=f"'--{name}'", param_type="option")

@@ -8,10 +8,12 @@ import itertools
 import re
 import tomllib
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from stanchion.harness_adapters.registry import COMMAND
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError, refuse
 from stanchion.runner.smoke.waiving import Waivers, check_waiver
@@ -32,6 +34,8 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     """`NAME[@VERSION]`."""
     model: str
     """`ACCOUNT/MODEL`."""
+    command: str | None = None
+    """The file that describes the program, where the harness is `command`."""
     profile: str | None = None
     dialect: Dialect | None = None
     effort: str | None = None
@@ -45,6 +49,7 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     def asked(self) -> dict[str, str]:
         """What is asked for beside harness and model, by name."""
         named = {
+            "command": self.command,
             "api": self.dialect,
             "effort": self.effort,
             "effort-raw": self.effort_raw,
@@ -64,8 +69,9 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
 class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One `[[combination]]` of the file."""
 
-    harness: Several[str]
     model: Several[str]
+    harness: Several[str] = ()
+    command: Several[str] | None = None
     profile: str | None = None
     dialect: Several[Dialect] | None = None
     effort: Several[str] | None = None
@@ -87,13 +93,15 @@ def read_matrix(text: str, *, file: str) -> list[Combination]:
         rows = msgspec.convert(tomllib.loads(text), _File).combination
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise _invalid(file, str(error)) from None
-    return checked([one for row in rows for one in _multiplied(row)], source=file)
+    folder = PurePath(file).parent
+    return checked([one for row in rows for one in _multiplied(row, folder)], source=file)
 
 
-def _multiplied(row: _Row) -> list[Combination]:
+def _multiplied(row: _Row, folder: PurePath) -> list[Combination]:
     waived = {check_waiver(name, why): why.strip() for name, why in row.waive.items()}
     return multiplied(
-        harness=_tuple(row.harness),
+        harness=_tuple(row.harness) or (COMMAND if row.command else "",),
+        command=tuple(str(folder / name) for name in _tuple(row.command)),
         model=_tuple(row.model),
         dialect=_tuple(row.dialect),
         effort=_tuple(row.effort),
@@ -123,6 +131,14 @@ def checked(found: list[Combination], *, source: str) -> list[Combination]:
         raise _invalid(source, f"at most {MOST} combinations; these are {len(found)}")
     for one in found:
         _check_numbers(one, source)
+        if not one.harness:
+            raise _invalid(source, "a combination names a harness, or the command of its own")
+        if (one.harness == COMMAND) is (one.command is None):
+            raise _invalid(
+                source,
+                f"the harness {COMMAND}, and no other, has a command, the file that describes it; "
+                f"this one is {one.harness}",
+            )
         if one.model.partition("/")[2] == "":
             raise _invalid(source, f"model is ACCOUNT/MODEL, and this one is {one.model!r}")
     twice = [one for at, one in enumerate(found) if one in found[:at]]

@@ -20,6 +20,7 @@ from stanchion.runner.jobs.job_receipts import sign_reports
 from stanchion.runner.jobs.prepare import JobRequest, PreparedJob, prepare_job
 from stanchion.runner.jobs.run_job import JobEnd, Screen, check_room, paths_of, run_job
 from stanchion.runner.launching.attempt_run import AttemptError
+from stanchion.runner.launching.command_option import read_command
 from stanchion.runner.launching.interrupts import cancelling
 from stanchion.runner.launching.resolve import Options
 from stanchion.runner.launching.terminal_keys import Terminal
@@ -120,6 +121,7 @@ async def _run_one(
 def _options(one: Combination, sandbox: SandboxKind) -> Options:
     name, _, version = one.harness.partition("@")
     account, _, model = one.model.partition("/")
+    own = None if one.command is None else read_command(Path(one.command))
     return Options(
         harness=name,
         harness_version=version or None,
@@ -132,6 +134,8 @@ def _options(one: Combination, sandbox: SandboxKind) -> Options:
         context=one.context,
         dialect=one.dialect,
         sandbox=sandbox,
+        command=None if own is None else own.command,
+        program=None if own is None else own.folder,
     )
 
 
