@@ -14,16 +14,3 @@ def test_a_line_is_read_as_far_as_it_matters() -> None:
     found = lines.read(b'{"type": "result", "is_error": false, "result": "x", "new_field": [1]}')
     assert found is not None
     assert (found.type, found.is_error, found.result, found.message) == ("result", False, "x", None)
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("a", "a"),
-        ([{"type": "text", "text": "a"}, {"type": "image"}, {"text": "b"}, 3], "a\nb"),
-        (None, ""),
-        ({"text": "a"}, ""),
-    ],
-)
-def test_a_tool_result_is_told_as_text(content: object, text: str) -> None:
-    assert lines.plain(content) == text

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
 from stanchion.harness_adapters.claude_code.models import CAP, family
+from stanchion.harness_adapters.json_values import whole
 from stanchion.harness_adapters.surroundings import surroundings
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 
@@ -162,7 +163,7 @@ def _read_effort(said: str, over: object, model: str) -> str | None:
 
 def _read_budget(thinking: object) -> int | None:
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
-    return budget if isinstance(budget, int) and not isinstance(budget, bool) else None
+    return whole(budget)
 
 
 def _table(text: bytes) -> dict[str, object] | None:

@@ -9,19 +9,14 @@ each retry writes lines too.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from stanchion.harness_adapters.base import Saved
 from stanchion.harness_adapters.claude_code import lines
 from stanchion.harness_adapters.claude_code.ending import judge
-from stanchion.harness_adapters.claude_code.lines import Block, Line, Message
-from stanchion.protocol.events import StepSaved
+from stanchion.harness_adapters.claude_code.lines import Line, Message
+from stanchion.harness_adapters.stream_json import END_TURN, TOOL_USE, UNKNOWN, Block, Telling
 from stanchion.protocol.evidence import SessionEnd, SessionState
-from stanchion.protocol.transcript import ItemKind, ToolUse, TranscriptItem
+from stanchion.protocol.transcript import ItemKind, ToolUse
 
-TOOL_USE = "tool_use"
-UNKNOWN = "unknown"
-"""Of a response that something else followed: cut, broken off, or without an answer in it."""
 _NO_SUCH_CALL = ("No such tool available", "InputValidationError")
 
 
@@ -44,7 +39,7 @@ class ClaudeCodeSession:
     _steps: set[str] = field(default_factory=set)
     _counted: int = 0
     _blocks: int = 0
-    _root: str | None = None
+    _telling: Telling = field(default_factory=Telling)
     _error: str | None = None
     _result: Line | None = None
     _background: int = 0
@@ -58,7 +53,7 @@ class ClaudeCodeSession:
         said = lines.read(line)
         if said is None or said.session_id is None:
             return []
-        self._root = self._root or said.session_id
+        self._telling.root = self._telling.root or said.session_id
         match said.type:
             case "assistant" if said.message is not None:
                 return self._assistant(said, said.message)
@@ -72,10 +67,10 @@ class ClaudeCodeSession:
 
     def end(self) -> SessionEnd:
         """How the session stands now."""
-        steps = None if self._root is None else self._counted
+        steps = None if self._telling.root is None else self._counted
         if self._result is not None:
             state, detail = judge(self._result, error=self._error, background=self._background)
-        elif self._root is None:
+        elif self._telling.root is None:
             state, detail = SessionState.UNKNOWN, "it printed nothing of a session"
         else:
             state, detail = SessionState.MID_TURN, "it never printed a result"
@@ -103,22 +98,23 @@ class ClaudeCodeSession:
         if said.parent_tool_use_id is None:
             self._error = said.error
         text = "\n".join(block.text for block in blocks if block.text)
-        return [self._item(said, said.uuid or "error", ItemKind.ERROR, text=text or said.error)]
+        return [
+            self._telling.item(said, said.uuid or "error", ItemKind.ERROR, text=text or said.error)
+        ]
 
     def _block(self, said: Line, response: Response, block: Block) -> list[Saved]:
         self._blocks += 1
         name = f"{response.id}:{self._blocks}"
         if block.type == "thinking" and block.thinking:
-            return [self._item(said, name, ItemKind.REASONING, text=block.thinking)]
+            return [self._telling.item(said, name, ItemKind.REASONING, text=block.thinking)]
         if block.type == "text" and block.text:
             response.has_text = response.has_text or bool(block.text.strip())
-            return [self._item(said, name, ItemKind.TEXT, text=block.text)]
-        if block.type == TOOL_USE and block.id and block.name:
-            arguments = bytes(block.input).decode(errors="replace")
-            use = ToolUse(name=block.name, call_id=block.id, status="running", arguments=arguments)
-            self._calls[block.id] = use
-            response.calls[block.id] = True
-            return [self._item(said, block.id, ItemKind.TOOL, tool=use)]
+            return [self._telling.item(said, name, ItemKind.TEXT, text=block.text)]
+        use = block.call()
+        if use is not None and use.call_id is not None:
+            self._calls[use.call_id] = use
+            response.calls[use.call_id] = True
+            return [self._telling.item(said, use.call_id, ItemKind.TOOL, tool=use)]
         return []
 
     def _user(self, said: Line, message: Message) -> list[Saved]:
@@ -134,22 +130,21 @@ class ClaudeCodeSession:
             texts.append(message.content)
         if texts:
             name = said.uuid or "user"
-            saved.append(self._item(said, name, ItemKind.USER, text="\n".join(texts)))
+            saved.append(self._telling.item(said, name, ItemKind.USER, text="\n".join(texts)))
         return saved
 
     def _tool_result(self, said: Line, block: Block, call: str) -> list[Saved]:
-        saved = self._close(call, UNKNOWN if block.is_error else "end_turn")
+        saved = self._close(call, UNKNOWN if block.is_error else END_TURN)
         known = self._calls.get(call)
         if known is None:
             return saved
-        output = lines.plain(block.content)
+        use = block.answered(known)
+        output = use.output or ""
         response = self._open.get(said.parent_tool_use_id)
         if block.is_error and response is not None and any(w in output for w in _NO_SUCH_CALL):
             response.calls[call] = False
-        status = "error" if block.is_error else "completed"
-        use = msgspec.structs.replace(known, status=status, output=output)
         self._calls[call] = use
-        return [*saved, self._item(said, call, ItemKind.TOOL, tool=use)]
+        return [*saved, self._telling.item(said, call, ItemKind.TOOL, tool=use)]
 
     def _ended(self, said: Line) -> list[Saved]:
         self._result = said
@@ -161,7 +156,7 @@ class ClaudeCodeSession:
             self._background = len(said.tasks)
         if said.subtype != "compact_boundary":
             return []
-        return [self._item(said, said.uuid or "compaction", ItemKind.COMPACTION)]
+        return [self._telling.item(said, said.uuid or "compaction", ItemKind.COMPACTION)]
 
     def _close(self, conversation: str | None, reason: str) -> list[Saved]:
         """The conversation's open response is over, for this reason."""
@@ -169,36 +164,8 @@ class ClaudeCodeSession:
         if response is None or response.id in self._steps:
             return []
         self._steps.add(response.id)
-        session = conversation or self._root or ""
         counts = reason != UNKNOWN and (response.has_text or any(response.calls.values()))
         self._counted += counts
-        return [
-            TranscriptItem(
-                id=f"{response.id}:end",
-                session=session,
-                parent_session=None if conversation is None else self._root,
-                kind=ItemKind.STEP_END,
-                finish=reason,
-                response_id=response.id,
-            ),
-            StepSaved(session=session, id=response.id, reason=reason, counts=counts),
-        ]
-
-    def _item(
-        self,
-        said: Line,
-        name: str,
-        kind: ItemKind,
-        *,
-        text: str | None = None,
-        tool: ToolUse | None = None,
-    ) -> TranscriptItem:
-        parent = said.parent_tool_use_id
-        return TranscriptItem(
-            id=name,
-            session=parent or self._root or "",
-            parent_session=None if parent is None else self._root,
-            kind=kind,
-            text=text,
-            tool=tool,
+        return self._telling.step(
+            conversation, response.id, reason, counts=counts, response_id=response.id
         )

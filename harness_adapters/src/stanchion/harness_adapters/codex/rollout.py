@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from stanchion.harness_adapters.json_lines import decoded
 from stanchion.protocol.usage import Usage
 
 ITEM = "response_item"
@@ -105,10 +106,7 @@ _LINE = msgspec.json.Decoder(Line)
 
 def read(text: str) -> Line | None:
     """The line, if it is one."""
-    try:
-        return _LINE.decode(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
+    return decoded(_LINE, text)
 
 
 def plain(pieces: object) -> str:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
+from stanchion.harness_adapters.json_values import part, table_of, text, whole
 from stanchion.harness_adapters.surroundings import surroundings
 
 VERSION = "0.61.0"
@@ -102,25 +103,25 @@ def files(settings: Settings) -> tuple[PlannedFile, ...]:
 
 def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
     """Limits and effort as Gemini CLI will understand these variables and files."""
-    table = _table(written.get(f"{env.get(HOME_NAME, '')}/.gemini/settings.json", b""))
-    name = _text(_part(table, "model").get("name"))
-    overrides = _part(table, "modelConfigs").get("customOverrides")
+    table = table_of(written.get(f"{env.get(HOME_NAME, '')}/.gemini/settings.json", b""))
+    name = text(part(table, "model").get("name"))
+    overrides = part(table, "modelConfigs").get("customOverrides")
     if name is None or not isinstance(overrides, list) or len(overrides) != len(_matches(name)):
         return _NOTHING
-    if [_part({"o": one}, "o").get("match") for one in overrides] != _matches(name):
+    if [part({"o": one}, "o").get("match") for one in overrides] != _matches(name):
         return _NOTHING
-    said = [_part(one, "modelConfig") for one in overrides]
+    said = [part(one, "modelConfig") for one in overrides]
     if any(one != said[0] for one in said) or said[0].get("model") != name:
         return _NOTHING
-    generation = _part(said[0], "generateContentConfig")
-    thinking = _part(generation, "thinkingConfig")
+    generation = part(said[0], "generateContentConfig")
+    thinking = part(generation, "thinkingConfig")
     return Written(
         model=name,
         base_url=env.get("GOOGLE_GEMINI_BASE_URL"),
-        output_limit=_whole(generation.get("maxOutputTokens")),
-        context=_context(_part(table, "model").get("compressionThreshold"), name),
-        effort=_text(thinking.get("thinkingLevel")),
-        thinking_budget=_whole(thinking.get("thinkingBudget")),
+        output_limit=whole(generation.get("maxOutputTokens")),
+        context=_context(part(table, "model").get("compressionThreshold"), name),
+        effort=text(thinking.get("thinkingLevel")),
+        thinking_budget=whole(thinking.get("thinkingBudget")),
     )
 
 
@@ -185,24 +186,3 @@ def _context(threshold: object, model: str) -> int | None:
     if not isinstance(threshold, int | float) or isinstance(threshold, bool) or threshold >= NEVER:
         return None
     return round(threshold * window_of(model) / COMPACT_AT)
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _part(table: Mapping[str, object], name: str) -> Mapping[str, object]:
-    value = table.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _table(text: bytes) -> dict[str, object]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -4,15 +4,13 @@ Decides which of them can be read at all: what does not fit is None, "unknown", 
 for the agent can write to both places too. The shapes are those of version 0.61.0, as recorded.
 """
 
-import json
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
+from stanchion.harness_adapters.json_lines import mended
 from stanchion.protocol.usage import Usage
-
-T = TypeVar("T")
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -122,28 +120,15 @@ def row(row: Sequence[object]) -> tuple[str, Head | Record] | None:
     path, line = row
     if not isinstance(path, str) or not isinstance(line, str | bytes):
         return None
-    found: Head | Record | None = _decoded(_RECORD, line)
-    found = found or _decoded(_HEAD, line)
+    found: Head | Record | None = mended(_RECORD, line)
+    found = found or mended(_HEAD, line)
     return None if found is None else (path, found)
 
 
 def printed(line: bytes) -> Printed | None:
     """A line of standard output."""
-    return _decoded(_PRINTED, line)
+    return mended(_PRINTED, line)
 
 
 def _field(value: object, name: str) -> object:
     return value.get(name) if isinstance(value, dict) else None
-
-
-def _decoded(decoder: msgspec.json.Decoder[T], data: str | bytes) -> T | None:
-    try:
-        return decoder.decode(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        pass
-    # JavaScript cuts texts inside a surrogate pair and saves the half, which is not Unicode.
-    try:
-        mended = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace")
-        return decoder.decode(mended)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None

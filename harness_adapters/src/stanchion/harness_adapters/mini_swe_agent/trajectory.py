@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from stanchion.harness_adapters.json_lines import decoded
+
 _LARGEST = 2**53
 
 
@@ -121,15 +123,10 @@ def messages(text: object) -> tuple[msgspec.Raw, ...] | None:
     """All messages of a file that is whole."""
     if not isinstance(text, str | bytes):
         return None
-    try:
-        return _FILE.decode(text).messages
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
+    found = decoded(_FILE, text)
+    return None if found is None else found.messages
 
 
 def message(raw: msgspec.Raw) -> Message | None:
     """One of them."""
-    try:
-        return _MESSAGE.decode(raw)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
+    return decoded(_MESSAGE, raw)

@@ -9,6 +9,7 @@ effort whatever the model is called. Pure; it must never be asked which limit a 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from stanchion.harness_adapters.json_values import text, whole
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 
 Json = dict[str, object]
@@ -70,7 +71,7 @@ def _openai_options(word: str | None, _budget: int | None) -> Json:
 
 
 def _openai_effort(options: Json) -> str | None:
-    return _text(options.get("reasoningEffort"))
+    return text(options.get("reasoningEffort"))
 
 
 def _openai_added(model: str) -> str | None:
@@ -86,7 +87,7 @@ def _anthropic_options(word: str | None, budget: int | None) -> Json:
 
 
 def _anthropic_effort(options: Json) -> str | None:
-    return _text(options.get("effort"))
+    return text(options.get("effort"))
 
 
 def _anthropic_budget(options: Json) -> int | None:
@@ -111,17 +112,12 @@ def _google_options(word: str | None, budget: int | None) -> Json:
 
 def _google_budget(options: Json) -> int | None:
     thinking = options.get("thinkingConfig")
-    budget = thinking.get("thinkingBudget") if isinstance(thinking, dict) else None
-    return budget if isinstance(budget, int) and not isinstance(budget, bool) else None
+    return whole(thinking.get("thinkingBudget")) if isinstance(thinking, dict) else None
 
 
 def _google_effort(options: Json) -> str | None:
     thinking = options.get("thinkingConfig")
-    return _text(thinking.get("thinkingLevel")) if isinstance(thinking, dict) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return text(thinking.get("thinkingLevel")) if isinstance(thinking, dict) else None
 
 
 PACKAGES: dict[Dialect, Package] = {

@@ -4,14 +4,13 @@ Decides which of them can be read at all: what does not fit is None, "unknown", 
 for the agent can write to this table too.
 """
 
-import json
 import re
 from collections.abc import Sequence
-from typing import TypeVar
 
 import msgspec
 
-T = TypeVar("T")
+from stanchion.harness_adapters.json_lines import mended
+
 Number = int | float | None
 
 _LARGEST = 2**53
@@ -170,32 +169,19 @@ def change(row: Sequence[object]) -> Change | None:
     if not isinstance(kind, str) or not isinstance(data, str | bytes):
         return None
     decoder = _CHANGES.get(_VERSION.sub("", kind))
-    return None if decoder is None else _decoded(decoder, data)
+    return None if decoder is None else mended(decoder, data)
 
 
 def todos(arguments: msgspec.Raw) -> Todos | None:
     """The list in a call of `todowrite`."""
-    return _decoded(_TODOS, bytes(arguments))
+    return mended(_TODOS, bytes(arguments))
 
 
 def printed(line: bytes) -> Printed | None:
     """A line of standard output."""
-    return _decoded(_PRINTED, line)
+    return mended(_PRINTED, line)
 
 
 def whole(number: Number) -> int | None:
     """A count or a time; what can be neither is unknown."""
     return None if number is None or not 0 <= number <= _LARGEST else int(number)
-
-
-def _decoded(decoder: msgspec.json.Decoder[T], data: str | bytes) -> T | None:
-    try:
-        return decoder.decode(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        pass
-    # JavaScript cuts texts inside a surrogate pair and saves the half, which is not Unicode.
-    try:
-        mended = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace")
-        return decoder.decode(mended)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None

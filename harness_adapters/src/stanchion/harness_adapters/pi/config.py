@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
+from stanchion.harness_adapters.json_values import part, table_of, text, whole
 from stanchion.harness_adapters.surroundings import surroundings
 from stanchion.protocol.dialects import Dialect
 
@@ -89,21 +90,21 @@ def files(settings: Settings) -> tuple[PlannedFile, ...]:
 def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
     """Limits and effort as pi will understand these files."""
     own = env.get(FOLDER_NAME, "")
-    provider = _part(_part(_table(written.get(f"{own}/models.json", b"")), "providers"), PROVIDER)
+    provider = part(part(table_of(written.get(f"{own}/models.json", b"")), "providers"), PROVIDER)
     model = _only(provider.get("models"))
     api = next((api for api in APIS.values() if api.name == provider.get("api")), None)
-    address, window = provider.get("baseUrl"), _whole(model.get("contextWindow"))
-    levels = _part(model, "thinkingLevelMap")
+    address, window = provider.get("baseUrl"), whole(model.get("contextWindow"))
+    levels = part(model, "thinkingLevelMap")
     if api is None or not isinstance(address, str) or not address.endswith(api.version):
         return _NOTHING
     if window is None or model.get("samplingParams") or provider.get("compat") != api.compat:
         return _NOTHING
     return Written(
-        model=_text(model.get("id")),
+        model=text(model.get("id")),
         base_url=address.removesuffix(api.version),
-        output_limit=_whole(model.get("maxTokens")),
-        context=_context(_table(written.get(f"{own}/settings.json", b"")), window),
-        effort=_text(levels.get(LEVEL)) if model.get("reasoning") is True else None,
+        output_limit=whole(model.get("maxTokens")),
+        context=_context(table_of(written.get(f"{own}/settings.json", b"")), window),
+        effort=text(levels.get(LEVEL)) if model.get("reasoning") is True else None,
     )
 
 
@@ -149,34 +150,13 @@ def _settings(settings: Settings) -> dict[str, object]:
 
 
 def _context(settings: Mapping[str, object], window: int) -> int | None:
-    compaction = _part(settings, "compaction")
-    reserve = _whole(compaction.get("reserveTokens"))
+    compaction = part(settings, "compaction")
+    reserve = whole(compaction.get("reserveTokens"))
     if compaction.get("enabled") is not True or reserve is None:
         return None
     return window - reserve + RESERVE
 
 
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
 def _only(models: object) -> Mapping[str, object]:
     found = models[0] if isinstance(models, list) and len(models) == 1 else None
     return found if isinstance(found, dict) else {}
-
-
-def _part(table: Mapping[str, object], name: str) -> Mapping[str, object]:
-    value = table.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _table(text: bytes) -> dict[str, object]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

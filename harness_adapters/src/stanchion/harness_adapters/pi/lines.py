@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from stanchion.harness_adapters.json_lines import decoded
 from stanchion.protocol.usage import Usage
 
 
@@ -85,7 +86,4 @@ _LINE = msgspec.json.Decoder(Line)
 
 def read(text: bytes) -> Line | None:
     """The line, if it is one."""
-    try:
-        return _LINE.decode(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
+    return decoded(_LINE, text)

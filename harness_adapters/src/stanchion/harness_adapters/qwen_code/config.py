@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
+from stanchion.harness_adapters.json_values import part, table_of, text, whole
 from stanchion.harness_adapters.surroundings import surroundings
 from stanchion.protocol.dialects import Dialect
 
@@ -98,19 +99,19 @@ def files(settings: Settings) -> tuple[PlannedFile, ...]:
 
 def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
     """Limits and effort as Qwen Code will understand these variables and files."""
-    table = _table(written.get(f"{env.get(HOME_NAME, '')}/settings.json", b""))
-    model = _part(table, "model")
-    generation = _part(model, "generationConfig")
-    sampling = _part(generation, "samplingParams")
+    table = table_of(written.get(f"{env.get(HOME_NAME, '')}/settings.json", b""))
+    model = part(table, "model")
+    generation = part(model, "generationConfig")
+    sampling = part(generation, "samplingParams")
     if set(sampling) - {"max_tokens", "reasoning_effort"} or set(generation) - _GENERATION:
         return _NOTHING
     address = env.get("OPENAI_BASE_URL", "")
     return Written(
-        model=_text(model.get("name")),
+        model=text(model.get("name")),
         base_url=address.removesuffix("/v1") if address.endswith("/v1") else None,
-        output_limit=_whole(sampling.get("max_tokens")),
-        context=_window(_part(model, "chatCompression"), generation),
-        effort=_text(sampling.get("reasoning_effort")),
+        output_limit=whole(sampling.get("max_tokens")),
+        context=_window(part(model, "chatCompression"), generation),
+        effort=text(sampling.get("reasoning_effort")),
     )
 
 
@@ -160,25 +161,4 @@ def _settings(settings: Settings) -> dict[str, object]:
 def _window(compression: Mapping[str, object], generation: Mapping[str, object]) -> int | None:
     if compression.get("contextPercentageThreshold") != COMPACT_AT:
         return None
-    return _whole(generation.get("contextWindowSize"))
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _part(table: Mapping[str, object], name: str) -> Mapping[str, object]:
-    value = table.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _table(text: bytes) -> dict[str, object]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return whole(generation.get("contextWindowSize"))

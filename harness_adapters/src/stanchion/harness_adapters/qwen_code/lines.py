@@ -4,10 +4,11 @@ Decides only what a line is; the shapes are those of version 0.15.10, as recorde
 fit them is no line: the agent's programs may write to the same place.
 """
 
-from typing import Any
-
 import msgspec
 
+from stanchion.harness_adapters import stream_json
+from stanchion.harness_adapters.json_lines import decoded
+from stanchion.harness_adapters.stream_json import Block
 from stanchion.protocol.usage import Usage
 
 API_ERROR = "[API Error: "
@@ -33,20 +34,6 @@ class Tokens(msgspec.Struct, frozen=True):
         )
 
 
-class Block(msgspec.Struct, frozen=True):
-    """One piece of a message."""
-
-    type: str
-    text: str | None = None
-    thinking: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: msgspec.Raw = msgspec.Raw(b"{}")
-    tool_use_id: str | None = None
-    content: Any = None
-    is_error: bool | None = None
-
-
 class Message(msgspec.Struct, frozen=True):
     """What a model, a person or a tool said; a response comes in several, one a kind of block."""
 
@@ -68,19 +55,11 @@ class Failure(msgspec.Struct, frozen=True):
     message: str | None = None
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(stream_json.Line, frozen=True):
     """One line, of any type."""
 
-    type: str
-    subtype: str | None = None
-    session_id: str | None = None
-    uuid: str | None = None
-    parent_tool_use_id: str | None = None
     message: Message | None = None
-    is_error: bool | None = None
-    result: str | None = None
     error: Failure | None = None
-    permission_denials: tuple[Any, ...] = ()
 
 
 class Todo(msgspec.Struct, frozen=True):
@@ -102,24 +81,9 @@ _TODOS = msgspec.json.Decoder(Todos)
 
 def read(text: bytes) -> Line | None:
     """The line, if it is one."""
-    try:
-        return _LINE.decode(text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
+    return decoded(_LINE, text)
 
 
 def todos(arguments: str) -> Todos | None:
     """The list in a call of `todo_write`."""
-    try:
-        return _TODOS.decode(arguments)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-
-
-def plain(content: object) -> str:
-    """A tool result's content as text: a text, or pieces of which some are."""
-    if isinstance(content, str):
-        return content
-    pieces = content if isinstance(content, list) else []
-    texts = [piece.get("text") for piece in pieces if isinstance(piece, dict)]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return decoded(_TODOS, arguments)

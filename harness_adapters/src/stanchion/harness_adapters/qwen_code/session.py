@@ -9,21 +9,15 @@ and never take a provider's error, which is printed as the model's words, for a 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from stanchion.harness_adapters.base import Saved, TaskListSaved
 from stanchion.harness_adapters.qwen_code import lines
 from stanchion.harness_adapters.qwen_code.ending import judge
-from stanchion.harness_adapters.qwen_code.lines import Block, Line, Message
-from stanchion.protocol.events import StepSaved
+from stanchion.harness_adapters.qwen_code.lines import Line, Message
+from stanchion.harness_adapters.stream_json import END_TURN, TOOL_USE, UNKNOWN, Block, Telling
 from stanchion.protocol.evidence import SessionEnd, SessionState
-from stanchion.protocol.transcript import ItemKind, TaskListItem, ToolUse, TranscriptItem
+from stanchion.protocol.transcript import ItemKind, TaskListItem, ToolUse
 from stanchion.protocol.usage import Usage
 
-TOOL_USE = "tool_use"
-END_TURN = "end_turn"
-UNKNOWN = "unknown"
-"""Of a response that was broken off, or that another one followed although it called nothing."""
 _INVALID = ("params must", "params/", 'Tool "')
 """How results of calls begin that were wrong in themselves."""
 
@@ -55,7 +49,7 @@ class QwenCodeSession:
     _calls: dict[str, ToolUse] = field(default_factory=dict)
     _counted: int = 0
     _blocks: int = 0
-    _root: str | None = None
+    _telling: Telling = field(default_factory=Telling)
     _result: Line | None = None
 
     def rows(self, rows: Sequence[Sequence[object]]) -> list[Saved]:  # noqa: ARG002 - it has no store
@@ -67,7 +61,7 @@ class QwenCodeSession:
         said = lines.read(line)
         if said is None or said.session_id is None:
             return []
-        self._root = self._root or said.session_id
+        self._telling.root = self._telling.root or said.session_id
         match said.type:
             case "assistant" if said.message is not None:
                 return self._assistant(said, said.message)
@@ -79,10 +73,10 @@ class QwenCodeSession:
 
     def end(self) -> SessionEnd:
         """How the session stands now."""
-        steps = None if self._root is None else self._counted
+        steps = None if self._telling.root is None else self._counted
         if self._result is not None:
             state, detail = judge(self._result)
-        elif self._root is None:
+        elif self._telling.root is None:
             state, detail = SessionState.UNKNOWN, "it printed nothing of a session"
         else:
             state, detail = SessionState.MID_TURN, "it never printed a result"
@@ -115,20 +109,19 @@ class QwenCodeSession:
         self._blocks += 1
         name = f"{response.id}:{self._blocks}"
         if block.type == "thinking" and block.thinking:
-            return [self._item(said, name, ItemKind.REASONING, text=block.thinking)]
+            return [self._telling.item(said, name, ItemKind.REASONING, text=block.thinking)]
         if block.type == "text" and block.text:
             failed = lines.API_ERROR in block.text
             response.failed = response.failed or failed
             response.has_text = response.has_text or bool(block.text.strip())
             kind = ItemKind.ERROR if failed else ItemKind.TEXT
-            return [self._item(said, name, kind, text=block.text)]
-        if block.type == TOOL_USE and block.id and block.name:
-            arguments = bytes(block.input).decode(errors="replace")
-            use = ToolUse(name=block.name, call_id=block.id, status="running", arguments=arguments)
-            self._calls[block.id] = use
-            response.calls[block.id] = True
-            response.waiting.add(block.id)
-            return [self._item(said, block.id, ItemKind.TOOL, tool=use)]
+            return [self._telling.item(said, name, kind, text=block.text)]
+        use = block.call()
+        if use is not None and use.call_id is not None:
+            self._calls[use.call_id] = use
+            response.calls[use.call_id] = True
+            response.waiting.add(use.call_id)
+            return [self._telling.item(said, use.call_id, ItemKind.TOOL, tool=use)]
         return []
 
     def _user(self, said: Line, message: Message) -> list[Saved]:
@@ -139,7 +132,7 @@ class QwenCodeSession:
                 saved += self._tool_result(said, block, block.tool_use_id)
             elif block.type == "text" and block.text:
                 name = said.uuid or "user"
-                saved.append(self._item(said, name, ItemKind.USER, text=block.text))
+                saved.append(self._telling.item(said, name, ItemKind.USER, text=block.text))
         return saved
 
     def _tool_result(self, said: Line, block: Block, call: str) -> list[Saved]:
@@ -147,16 +140,14 @@ class QwenCodeSession:
         known = self._calls.get(call)
         if known is None:
             return saved
-        output = lines.plain(block.content)
-        status = "error" if block.is_error else "completed"
-        use = msgspec.structs.replace(known, status=status, output=output)
+        use = block.answered(known)
         self._calls[call] = use
-        saved.append(self._item(said, call, ItemKind.TOOL, tool=use))
-        if use.name == "todo_write" and status == "completed":
+        saved.append(self._telling.item(said, call, ItemKind.TOOL, tool=use))
+        if use.name == "todo_write" and not block.is_error:
             saved += self._task_list(said, use)
         response = self._open.get(said.parent_tool_use_id)
         if response is not None and call in response.calls:
-            response.calls[call] = not (block.is_error and output.startswith(_INVALID))
+            response.calls[call] = not (block.is_error and (use.output or "").startswith(_INVALID))
             response.waiting.discard(call)
             if not response.waiting:
                 saved += self._close(said.parent_tool_use_id, TOOL_USE)
@@ -167,7 +158,7 @@ class QwenCodeSession:
         if found is None:
             return []
         items = tuple(TaskListItem(content=one.content, status=one.status) for one in found.todos)
-        session = said.parent_tool_use_id or self._root or ""
+        session = said.parent_tool_use_id or self._telling.root or ""
         return [TaskListSaved(session=session, items=items)]
 
     def _close(self, conversation: str | None, reason: str) -> list[Saved]:
@@ -177,38 +168,10 @@ class QwenCodeSession:
             return []
         if response.failed:
             reason = UNKNOWN
-        session = conversation or self._root or ""
         counts = reason != UNKNOWN and (response.has_text or any(response.calls.values()))
         if reason == TOOL_USE:
             counts = any(response.calls.values())
         self._counted += counts
-        return [
-            TranscriptItem(
-                id=f"{response.id}:end",
-                session=session,
-                parent_session=None if conversation is None else self._root,
-                kind=ItemKind.STEP_END,
-                finish=reason,
-                usage=response.usage,
-            ),
-            StepSaved(session=session, id=response.id, reason=reason, counts=counts),
-        ]
-
-    def _item(
-        self,
-        said: Line,
-        name: str,
-        kind: ItemKind,
-        *,
-        text: str | None = None,
-        tool: ToolUse | None = None,
-    ) -> TranscriptItem:
-        parent = said.parent_tool_use_id
-        return TranscriptItem(
-            id=name,
-            session=parent or self._root or "",
-            parent_session=None if parent is None else self._root,
-            kind=kind,
-            text=text,
-            tool=tool,
+        return self._telling.step(
+            conversation, response.id, reason, counts=counts, usage=response.usage
         )
