@@ -4,13 +4,7 @@ On a terminal a table that is drawn again: a row for each attempt that runs, the
 Elsewhere one plain line for each that ends. Shows what comes and decides nothing.
 """
 
-import threading
-import time
-from types import TracebackType
-from typing import Self
-
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -23,48 +17,24 @@ from stanchion.runner.live.board import Board
 from stanchion.runner.live.plain_text import one_line
 from stanchion.runner.results.result_text import score_text
 from stanchion.runner.results.summary import Summary
+from stanchion.runner.screen.region import Region, wall_ms
 
-REFRESHES_PER_SECOND = 4
 NAME_WIDTH = 32
 COLUMNS = ("TASK", "ATTEMPT", "STAGE", "RUNS", "RESPONSES", "LAST PROGRESS", "HELD")
 OTHER_LINES = 4
 """Of the screen: headings, totals, and one that says how many rows are left out."""
 
 
-class JobView:
+class JobView(Region):
     """A console that is told what happens to a job."""
 
     def __init__(self, console: Console, *, planned: int, lines: bool, on_screen: bool) -> None:
-        self._console = console
+        super().__init__(console, on_screen=on_screen)
         self._planned = planned
         self._lines = lines
-        self._on_screen = on_screen and console.is_terminal
-        self._live: Live | None = None
         self._boards: dict[Key, Board] = {}
         self._over: set[Key] = set()
         self._summary: Summary | None = None
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        if self._on_screen:
-            self._live = Live(
-                console=self._console,
-                get_renderable=self._draw,
-                refresh_per_second=REFRESHES_PER_SECOND,
-                transient=True,
-            )
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
 
     def say(self, text: str) -> None:
         """One line."""
@@ -75,7 +45,7 @@ class JobView:
         """An event of an attempt that runs."""
         with self._lock:
             if key not in self._over:  # its last events may come after its result
-                self._boards.setdefault(key, Board()).take(event, _wall_ms())
+                self._boards.setdefault(key, Board()).take(event, wall_ms())
 
     def ended(self, found: Found, summary: Summary) -> None:
         """Its row goes, its line stays."""
@@ -87,11 +57,10 @@ class JobView:
             self.say(ending_line(found.key, found.result, summary))
 
     def _draw(self) -> RenderableType:
-        """Called by the thread that refreshes."""
         with self._lock:
             rows = max(1, self._console.size.height - OTHER_LINES)
             boards = sorted(self._boards.items())
-            shown = Group(job_table(boards[:rows], now_ms=_wall_ms()))
+            shown = Group(job_table(boards[:rows], now_ms=wall_ms()))
             if len(boards) > rows:
                 shown.renderables.append(Text(f"and {len(boards) - rows} more that run"))
             shown.renderables.append(Text(self._totals(), style="bold"))
@@ -143,7 +112,3 @@ def ending_line(key: Key, result: AttemptResult, summary: Summary) -> str:
         f"{key[0]}__{key[1]}  {result.outcome.reason} · {score_text(result)} · {took}"
         f"  ({ended} of {summary.planned})"
     )
-
-
-def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000

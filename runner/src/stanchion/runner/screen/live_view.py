@@ -5,14 +5,9 @@ what must not be missed is also printed above it and stays. Elsewhere one plain 
 events as they come and decides nothing.
 """
 
-import threading
-import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console, RenderableType
-from rich.live import Live
 
 from stanchion.protocol.events import (
     Event,
@@ -29,9 +24,9 @@ from stanchion.protocol.events import (
 from stanchion.runner.live.board import Board
 from stanchion.runner.live.plain_text import plain
 from stanchion.runner.live.screen import draw
+from stanchion.runner.screen.region import Region, wall_ms
 
 Say = Callable[[str], None]
-REFRESHES_PER_SECOND = 4
 FIXED_LINES = 18
 """Of the screen, without the transcript's tail."""
 DOING = {
@@ -47,49 +42,24 @@ DOING = {
 }
 
 
-class LiveView:
+class LiveView(Region):
     """A console that is told what happens."""
 
     def __init__(self, console: Console, *, lines: bool, spinner: bool) -> None:
+        super().__init__(console, on_screen=spinner)
         self.title = ""
         """Of the attempt; set by whoever knows it."""
-        self._console = console
         self._lines = lines
-        self._on_screen = spinner and console.is_terminal
-        self._live: Live | None = None
         self._board = Board()
-        self._lock = threading.Lock()
         self._responses = 0
 
-    def __enter__(self) -> Self:
-        if self._on_screen:
-            self._live = Live(
-                console=self._console,
-                get_renderable=self._draw,
-                refresh_per_second=REFRESHES_PER_SECOND,
-                transient=True,
-            )
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
-
     def _draw(self) -> RenderableType:
-        """Called by the thread that refreshes."""
         width, height = self._console.size
         with self._lock:
             if self._board.first_at_ms is None:
                 return ""
             tail = max(0, height - FIXED_LINES)
-            return draw(self._board, self.title, now_ms=_wall_ms(), width=width, tail=tail)
+            return draw(self._board, self.title, now_ms=wall_ms(), width=width, tail=tail)
 
     def say(self, text: str) -> None:
         """One line."""
@@ -101,7 +71,7 @@ class LiveView:
         with self._lock:
             if isinstance(event, RunOpened):
                 self._board = Board()
-            self._board.take(event, _wall_ms() if at_ms is None else at_ms)
+            self._board.take(event, wall_ms() if at_ms is None else at_ms)
         match event:
             case StageChanged(stage=stage, state=StageState.COMPLETE, duration_ms=duration):
                 self._done(stage, duration)
@@ -133,7 +103,3 @@ class LiveView:
         took = "" if duration_ms is None else f" {duration_ms / 1000:.2f} s"
         responses = self._counted() if stage is Stage.AGENT else ""
         self.say(f"{stage:<9} {DOING[stage]}{responses}{took}")
-
-
-def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000
