@@ -21,6 +21,44 @@ def base64_at(offset: int, *, urlsafe: bool = False, around: bytes = b"Bearer ")
     return spell
 
 
+def base64_lines(
+    end: str, offset: int = 0, *, urlsafe: bool = False, width: int = 76, column: int = 60
+) -> Spell:
+    """Broken into lines, the key from about this column of the first one on."""
+    around = (b"Authorization: Bearer of all " * 9)[: column // 4 * 3 + offset]
+
+    def spell(key: str) -> bytes:
+        text = base64_at(len(around), urlsafe=urlsafe, around=around)(key).decode()
+        return end.join(text[at : at + width] for at in range(0, len(text), width)).encode()
+
+    return spell
+
+
+LINE_ENDS = {"LF": "\n", "CRLF": "\r\n"}
+ESCAPED_LINE_ENDS = {
+    "json LF": "\\n",
+    "json CRLF": "\\r\\n",
+    "json in json LF": "\\\\n",
+    "json CRLF, by number": "\\u000D\\u000a",
+    "url CRLF": "%0D%0A",
+}
+
+
+def _lines(ends: dict[str, str]) -> dict[str, Spell]:
+    return {
+        f"base64{'url' * urlsafe} at {offset} in lines, {name}": base64_lines(
+            end, offset, urlsafe=urlsafe
+        )
+        for name, end in ends.items()
+        for offset in range(3)
+        for urlsafe in (False, True)
+    }
+
+
+RAW_LINES = _lines(LINE_ENDS)
+"""Not for places that are one line, such as headers."""
+
+
 def _every_letter(form: str) -> Spell:
     return lambda key: "".join(form.format(ord(letter)) for letter in key).encode()
 
@@ -62,6 +100,7 @@ SPELLINGS: dict[str, Spell] = {
     "base64 in json, slashes escaped": lambda key: base64.b64encode(key.encode()).replace(
         b"/", b"\\/"
     ),
+    **_lines(ESCAPED_LINE_ENDS),
 }
 
 
@@ -76,11 +115,14 @@ def _decodings(data: bytes) -> list[bytes]:
     return found
 
 
-_ESCAPE = re.compile(r'\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<short>["\\/]))')
+_ESCAPE = re.compile(r'\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<short>["\\/rn]))')
+_SHORT = {"r": "\r", "n": "\n"}
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda m: chr(int(m["code"], 16)) if m["code"] else m["short"], text)
+    return _ESCAPE.sub(
+        lambda m: chr(int(m["code"], 16)) if m["code"] else _SHORT.get(m["short"], m["short"]), text
+    )
 
 
 def shows(data: bytes, key: str) -> bool:
@@ -94,4 +136,5 @@ def shows(data: bytes, key: str) -> bool:
     cores = [base64.b64encode(b"x" * at + secret) for at in range(3)]
     cores = [core[4 if at else 0 : len(core) // 4 * 4 - 4] for at, core in enumerate(cores)]
     forms = [form.replace(b"-", b"+").replace(b"_", b"/") for form in forms]
+    forms += [form.replace(b"\r", b"").replace(b"\n", b"") for form in forms]
     return any(core in form for core in cores for form in forms)

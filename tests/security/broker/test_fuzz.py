@@ -17,6 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from fakes.echoes import ESCAPED_LINE_ENDS, LINE_ENDS, base64_lines, shows
 from fakes.supervisor import ask
 from fakes.upstream import Answer, Received, sends, upstream
 from functional.broker.live import Enrolment, LiveBroker, enrolled
@@ -265,6 +266,7 @@ def test_any_bytes_are_answered_by_a_constant_and_reach_nobody(
 _keys = st.text(string.ascii_letters + string.digits + "-_+/=.", min_size=12, max_size=40).filter(
     lambda key: len(set(key)) > 8
 )
+_LINE_ENDS = sorted((LINE_ENDS | ESCAPED_LINE_ENDS).values())
 _around = st.text(string.ascii_letters + string.digits + ' {}":,-_+/=.\\\n*', max_size=40)
 
 
@@ -294,6 +296,19 @@ def test_attack_36_the_redactor_lets_no_key_through_and_changes_nothing_else(
         assert new == old or new == ord("*")
         if new != old and not events:
             assert at in inside
+
+
+@settings(max_examples=200)
+@given(_keys, st.integers(0, 80), st.integers(60, 80), st.sampled_from(_LINE_ENDS), _places)
+def test_attack_36_the_redactor_lets_no_base64_in_lines_through(
+    key: str, column: int, width: int, end: str, places: list[int]
+) -> None:
+    spell = base64_lines(end, column % 3, urlsafe=bool(column % 2), width=width, column=column)
+    body = b'data: {"text":"' + spell(key) + b'"}\n\n'
+    out = redact(key, cut(body, places), events=bool(places))
+    assert len(out) == len(body)
+    assert not shows(out, key)
+    assert out.count(b"\n") == body.count(b"\n")
 
 
 @given(_keys, _around, _places)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.echoes import SPELLINGS, shows
+from fakes.echoes import RAW_LINES, SPELLINGS, shows
 from fakes.encodings import ENCODINGS
 from fakes.launches import KEY, LIMIT, MODEL
 from fakes.supervisor import Response, ask
@@ -30,6 +30,9 @@ END = say('{"choices":[{"delta":{},"finish_reason":"stop"}]}', "[DONE]")
 SEVEN = ("plain", "base64 at 0", "base64 at 1", "base64 at 2", "json, every letter",
          "url, every letter", "hex")  # fmt: skip
 """Those that the acceptance names; the others are tried uncut."""
+IN_LINES = ("base64 at 0 in lines, json LF", "base64url at 1 in lines, json CRLF",
+            "base64 at 2 in lines, LF", "base64url at 2 in lines, CRLF")  # fmt: skip
+ALL = SPELLINGS | RAW_LINES
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +119,11 @@ def clean(reply: Response) -> bool:
     return not shows(reply.body, KEY) and not shows(head.encode("latin-1"), KEY)
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", ALL)
 async def test_in_every_place_it_is_masked_and_on_record_as_scrubbed(
     broker: LiveBroker, name: str
 ) -> None:
-    echo = SPELLINGS[name](KEY)
+    echo = ALL[name](KEY)
     async with echoing(broker) as attempt:
         replies = await attempt.ask(*(place(echo) for place in PLACES.values()))
         ends = [record for record in await attempt.records() if isinstance(record, ExchangeEnd)]
@@ -188,9 +191,9 @@ def _cut(event: bytes, at: int) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("name", SEVEN)
+@pytest.mark.parametrize("name", SEVEN + IN_LINES)
 async def test_a_stream_cut_at_every_offset(broker: LiveBroker, name: str) -> None:
-    event = delta(b"it is " + SPELLINGS[name](KEY) + b"!")
+    event = delta(b"it is " + ALL[name](KEY) + b"!")
     start = event.index(b"it is")
     async with echoing(broker) as attempt:
         replies = await attempt.ask(*(_cut(event, at) for at in range(start, len(event))))
@@ -201,9 +204,9 @@ async def test_a_stream_cut_at_every_offset(broker: LiveBroker, name: str) -> No
         assert clean(reply), at
 
 
-@pytest.mark.parametrize("name", SEVEN)
+@pytest.mark.parametrize("name", SEVEN + IN_LINES)
 async def test_a_stream_in_single_bytes(broker: LiveBroker, name: str) -> None:
-    event = delta(b"it is " + SPELLINGS[name](KEY) + b"!") + END
+    event = delta(b"it is " + ALL[name](KEY) + b"!") + END
     single = [chunk(event[at : at + 1]) for at in range(len(event))]
     async with echoing(broker) as attempt:
         (reply,) = await attempt.ask(sends(_head([]), *single, b"0\r\n\r\n"))
@@ -252,7 +255,7 @@ async def test_in_pieces_over_messages_deltas_and_tool_arguments(broker: LiveBro
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-@pytest.mark.parametrize("spelling", SEVEN)
+@pytest.mark.parametrize("spelling", SEVEN + IN_LINES[:1])
 async def test_in_an_unasked_encoding_it_is_refused(
     broker: LiveBroker, name: str, spelling: str
 ) -> None:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes.echoes import SPELLINGS
+from fakes.echoes import RAW_LINES, SPELLINGS
 from stanchion.broker.plane.key_families import families, gate
 
 KEY = "sk-CANARY+/\"\\'&<>~0123456789abcdef"
+ALL = SPELLINGS | RAW_LINES
 printable = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=20)
 
 
@@ -17,17 +18,17 @@ def occurrences(key: str, data: bytes) -> list[bytes]:
     return [match[0] for family in families(key) for match in family.pattern.finditer(data)]
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", ALL)
 def test_each_spelling_belongs_to_a_family_whose_gate_it_opens(name: str) -> None:
-    data = b"<" + SPELLINGS[name](KEY) + b">"
-    found = [family for family in families(KEY) if family.pattern.search(data)]
+    data = b"<" + ALL[name](KEY) + b">"
+    found = [family for family in families(KEY) if family.masked(data) is not data]
     assert found
     for family in found:
-        match = family.pattern.search(data)
-        assert match is not None
-        assert family.occurs(match[0])
-        assert set(match[0]) <= set(family.alphabet)
-        assert len(match[0]) <= family.longest
+        masked = family.masked(data)
+        spelled = data[masked.index(b"*") : masked.rindex(b"*") + 1]
+        assert family.occurs(spelled)
+        assert set(spelled) <= set(family.alphabet)
+        assert len(spelled) <= family.longest
 
 
 @settings(max_examples=40, deadline=None)
@@ -67,6 +68,25 @@ def test_the_rarest_letter_of_a_probe_comes_first_and_an_escape_has_one() -> Non
     assert gate(b"sk-Q1e").letters[:1] == b"Q"
     assert set(gate(b"sk-Q1e").letters) == set(b"sk-Q1e")
     assert gate(b"\\u00").letters == b"\\"
+
+
+def test_however_it_is_broken_into_lines_one_letter_is_looked_for_and_one_probe_is_whole() -> None:
+    for family in list(families(KEY))[-3:]:
+        (gate,) = family.gates
+        assert all(letter in probe for letter in gate.letters for probe in gate.probes)
+        run = b"".join(gate.probes)
+        assert all(gate.is_open(run[:at] + b"\n" + run[at:]) for at in range(len(run) + 1))
+
+
+def test_halves_without_a_letter_in_common_have_a_gate_each() -> None:
+    found = list(families("12345678"))[-3:]
+    assert sum(len(family.gates) == 2 for family in found)
+    for offset, family in enumerate(found):
+        text = base64.b64encode(b"Bearer "[:offset] + b"12345678 tail")
+        for at in range(len(text) + 1):
+            broken = text[:at] + b"\r\n" + text[at:]
+            assert family.masked(broken).replace(b"\r\n", b"") == family.masked(text)
+            assert family.occurs(broken)
 
 
 def test_nothing_of_it_is_shown_by_accident() -> None:

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes.echoes import SPELLINGS, shows
+from fakes.echoes import LINE_ENDS, RAW_LINES, SPELLINGS, base64_lines, shows
 from stanchion.broker.plane.scrub import Scrubber
 from stanchion.broker.plane.spellings import FRAGMENT, Spellings
 
 KEY = "sk-CANARY-0123456789abcdefghij"
 SPELLED = Spellings(KEY)
+ALL = SPELLINGS | RAW_LINES
 MASK = b"*" * len(KEY)
 BODY = b'data: {"text":"the key sk-CANARY is %b, again %b"}\n\n' % (KEY.encode(), KEY.encode())
 CLEAN = BODY.replace(KEY.encode(), MASK)
@@ -51,9 +52,9 @@ def test_a_key_is_masked_wherever_the_bytes_are_cut(cut: int) -> None:
     assert line.scrubber.received_sha256 == hashlib.sha256(BODY).hexdigest()
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", ALL)
 def test_every_spelling_is_masked_wherever_the_bytes_are_cut(name: str) -> None:
-    body = b'{"error":{"message":"bad ' + SPELLINGS[name](KEY) + b'."}}\n'
+    body = b'{"error":{"message":"bad ' + ALL[name](KEY) + b'."}}\n'
     for cut in range(len(body) + 1):
         line = Line()
         line.feed(body[:cut], body[cut:])
@@ -64,10 +65,10 @@ def test_every_spelling_is_masked_wherever_the_bytes_are_cut(name: str) -> None:
         assert line.scrubber.received_sha256 == hashlib.sha256(body).hexdigest()
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_every_spelling_in_small_pieces_is_masked(name: str, size: int) -> None:
-    body = b'{"error":{"message":"bad ' + SPELLINGS[name](KEY) + b'."}}\n'
+    body = b'{"error":{"message":"bad ' + ALL[name](KEY) + b'."}}\n'
     line = Line()
     line.feed(*(body[at : at + size] for at in range(0, len(body), size)))
     assert not shows(line.close(), KEY)
@@ -156,3 +157,37 @@ def test_any_cut_gives_what_the_whole_gives(key: str, pieces: list[bytes]) -> No
 def test_a_key_in_two_encodings_beside_each_other() -> None:
     body = KEY.encode() + base64.b64encode(KEY.encode()) + KEY.encode().hex().encode() + b"\n"
     assert set(scrubbed(body)) <= set(b"*=\n")
+
+
+@pytest.mark.parametrize("end", LINE_ENDS.values(), ids=LINE_ENDS)
+@pytest.mark.parametrize("events", [False, True])
+def test_the_ends_of_lines_within_base64_stay_and_nothing_waits_for_them(
+    end: str, *, events: bool
+) -> None:
+    body = b"data: " + base64_lines(end)(KEY) + b"\n\n"
+    for cut in range(len(body) + 1):
+        line = Line(events=events)
+        line.feed(body[:cut], body[cut:])
+        assert line.feed(b"x\n") == b"x\n"
+        out = line.close()
+        assert not shows(out, KEY)
+        kept = [(at, byte) for at, byte in enumerate(body) if byte in b"\r\n"]
+        assert [(at, out[at]) for at, _ in kept] == kept
+
+
+@pytest.mark.parametrize("last", [b"}\n\n", b"}\r\n\r\n", b"}\n", b'"}\r\n', b" k-\n"])
+def test_a_line_that_ends_in_no_beginning_of_it_leaves_at_once(last: bytes) -> None:
+    line = Line()
+    assert line.feed(b'data: {"a":1' + last) == b'data: {"a":1' + last
+
+
+def test_a_line_of_base64_that_may_go_on_waits_for_the_next_one() -> None:
+    encoded = base64.b64encode(KEY.encode())
+    line = Line()
+    assert line.feed(b"a " + encoded[:9] + b"\r") == b"a "
+    assert line.feed(b"\n") == b""
+    assert line.feed(encoded[9:13]) == b""
+    assert line.feed(b"!") == encoded[:9] + b"\r\n" + encoded[9:13] + b"!"
+    assert not line.scrubber.hit
+    line.feed(encoded[:9] + b"\n" + encoded[9:13])
+    assert line.close().endswith(b"!*********\n****")

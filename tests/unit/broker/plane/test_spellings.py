@@ -4,18 +4,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fakes.echoes import SPELLINGS, shows
+from fakes.echoes import ESCAPED_LINE_ENDS, LINE_ENDS, RAW_LINES, SPELLINGS, base64_lines, shows
 from stanchion.broker.plane.spellings import LEAST, Spellings
 
 KEY = "sk-CANARY-0123456789abcdefghij"
+LONG = "sk-proj-" + "4fKq0ZtXw7RhBvY2mJdLc9NsEgPuAi83oTkQ" * 4
 SPELLED = Spellings(KEY)
+ALL = SPELLINGS | RAW_LINES
 HARD = Spellings("sk/CAN+ARY\"\\'&<~0123456789")
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("spelled", [SPELLED, HARD], ids=["usual key", "hard key"])
 def test_it_is_masked_at_equal_length_and_nothing_else_is(name: str, spelled: Spellings) -> None:
-    echo = SPELLINGS[name](spelled.key)
+    echo = ALL[name](spelled.key)
     before, after = b'{"message":"bad ', b' (really)"}\n'
     masked = spelled.masked(before + echo + after)
     assert shows(echo, spelled.key)
@@ -30,6 +32,32 @@ def test_base64_loses_only_what_depends_on_the_key() -> None:
     masked = SPELLED.masked(whole)
     start, end = 8 * 7 // 6, -(-8 * (7 + len(KEY)) // 6)
     assert masked == whole[:start] + b"*" * (end - start) + whole[end:]
+
+
+@pytest.mark.parametrize("key", [KEY, LONG], ids=["usual key", "of many lines"])
+@pytest.mark.parametrize("width", [60, 64, 76])
+@pytest.mark.parametrize("end", LINE_ENDS | ESCAPED_LINE_ENDS)
+def test_base64_in_lines_is_masked_wherever_a_line_ends(key: str, width: int, end: str) -> None:
+    spelled, between = Spellings(key), (LINE_ENDS | ESCAPED_LINE_ENDS)[end]
+    for column in range(0, width, 4):
+        for offset in range(3):
+            unbroken = base64_lines("", offset, column=column)(key)
+            broken = base64_lines(between, offset, column=column, width=width)(key)
+            masked = spelled.masked(broken)
+            assert len(masked) == len(broken)
+            assert masked.replace(between.encode(), b"") == spelled.masked(unbroken)
+            assert not shows(masked, key)
+
+
+def test_text_in_lines_is_not_the_key() -> None:
+    encoded = base64.b64encode(KEY.encode())
+    for clean in (
+        KEY[:9].encode() + b"\n" + KEY[9:].encode(),
+        encoded[:20] + b"\n\t" + encoded[20:],
+        encoded[:20] + b"\\t" + encoded[20:],
+        encoded[:20] + b"\n" + encoded[21:],
+    ):
+        assert SPELLED.masked(clean) is clean
 
 
 def test_clean_bytes_are_the_same_object() -> None:
@@ -61,9 +89,9 @@ def test_a_name_loses_it_in_any_case() -> None:
     assert SPELLED.masked_name(encoded.lower()) == b"*" * len(encoded)
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
+@pytest.mark.parametrize("name", ALL)
 def test_an_end_is_a_beginning_of_it_wherever_it_is_cut(name: str) -> None:
-    echo = SPELLINGS[name](KEY)
+    echo = ALL[name](KEY)
     masked = SPELLED.masked(echo)
     start, end = masked.index(b"*"), masked.rindex(b"*") + 1
     if SPELLED.begun_at(echo[: start + 1]) > start:  # it holds a part of the first character only
@@ -74,7 +102,18 @@ def test_an_end_is_a_beginning_of_it_wherever_it_is_cut(name: str) -> None:
 
 
 def test_an_end_that_is_no_beginning_may_leave() -> None:
-    for end in (b"hello\n", b"sk-CANARX", b"sk- ", b"\\n", b"\\u0a", b"%9", b"xyz!"):
+    for end in (
+        b"hello\n",
+        b"sk-CANARX",
+        b"sk- ",
+        b"\\n",
+        b"\\u0a",
+        b"%9",
+        b"xyz!",
+        b"a\r",
+        b"x\n",
+        b"sk-\n",
+    ):
         assert SPELLED.begun_at(end) == len(end)
     assert SPELLED.begun_at(b"") == 0
 

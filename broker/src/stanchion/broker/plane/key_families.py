@@ -1,9 +1,9 @@
 """The ways in which a key may be spelled, as patterns over bytes. Pure.
 
 Plain; in JSON's escapes, also those of JSON within JSON; in URL and HTML escapes, mixed as they
-come; in hexadecimal of either case; in base64 and base64url at each of its three alignments, where
-only the characters that depend on the key belong to it. It must never give a pattern that other
-text satisfies: each one spells the whole key.
+come; in hexadecimal of either case; in base64 and base64url at each of its three alignments, also
+broken into lines, where only the characters that depend on the key belong to it. It must never give
+a pattern that other text satisfies: each one spells the whole key.
 
 Sources: RFC 8259 section 7 (JSON strings), RFC 3986 section 2.1 (percent-encoding), RFC 4648
 sections 4, 5 and 8 (base64, base64url, base16), WHATWG HTML section 13.5 (named references).
@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
+
+from stanchion.broker.plane.line_ends import LINE, LONGEST_END, changed_across
 
 RARE: Final = b"QZJXKVWYUGPHBFqzjxNMLRDOSTICAE9876543210vkwygbpfmhulrdcnosaite-_.+/=~"
 """Bytes of keys in the order in which they are tried, those first that few event streams have."""
@@ -49,11 +51,18 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Gate:
-    """Bytes without which a family does not occur."""
+    """A family does not occur without one of the probes."""
 
-    probe: bytes
+    probes: tuple[bytes, ...]
     letters: bytes
-    """All of them are in the probe; the rarest comes first."""
+    """Each of them is in every probe; the rarest comes first."""
+
+    def is_open(self, data: bytes) -> bool:
+        """Whether a probe is in these bytes."""
+        for probe in self.probes:  # noqa: SIM110 — `any` costs more than the search
+            if data.find(probe) >= 0:  # `in` makes an error and drops it (3.11)
+                return True
+        return False
 
     def after(self, letter: int) -> int:
         """The next one of its letters, by turns."""
@@ -74,6 +83,8 @@ class Family:
     edge: Unit | None = None
     """A character before the others with a part of the key's first one. It is masked with them, but
     it alone holds nothing back: it may be a quarter of all letters."""
+    in_lines: bool = False
+    """Whether it may be broken into lines. Their ends are not the key's, and stay."""
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
@@ -107,15 +118,27 @@ class Family:
 
     def occurs(self, data: bytes) -> bool:
         """Whether it may be in these bytes; False is certain."""
-        return any(gate.probe in data for gate in self.gates)
+        return any(gate.is_open(data) for gate in self.gates)
+
+    def masked(self, data: bytes, *, any_case: bool = False) -> bytes:
+        """With an asterisk for each byte of the key; the same object without any."""
+        pattern = self.in_any_case if any_case else self.pattern
+
+        def struck(text: bytes) -> bytes:
+            masked, hits = pattern.subn(lambda match: b"*" * len(match[0]), text)
+            return masked if hits else text
+
+        return struck(changed_across(data, struck) if self.in_lines else data)
 
 
 def families(key: str) -> Iterator[Family]:
     backslashes = ("\\", "\\\\", "\\\\\\\\") if "\\" in key else ("\\",)
     for backslash in backslashes:
         yield _text(key, backslash)
-    for digits in dict.fromkeys((key.encode().hex(), key.encode().hex().upper())):
-        yield _family([Unit(digit) for digit in digits], [digits.encode()], digits)
+    in_hex = tuple(dict.fromkeys((key.encode().hex(), key.encode().hex().upper())))
+    gates = tuple(_either(*(digits.encode() for digits in in_hex)))
+    for digits in in_hex:
+        yield replace(_family([Unit(digit) for digit in digits], [], digits), gates=gates)
     for offset in range(3):
         yield _base64(key.encode(), offset)
 
@@ -151,11 +174,22 @@ def _base64(key: bytes, offset: int) -> Family:
     """At `offset` bytes after the beginning of a group of three."""
     sets = list(_base64_sets(key, offset))
     runs = re.findall("[^+/ ]+", "".join(some if len(some) == 1 else " " for some in sets))
-    letters = _BASE64 + "-_%\\u"
+    run = max(runs, key=len)[:LINE].encode()
     units = [_base64_unit(some) for some in sets]
     edge = units.pop(0) if offset else None
-    family = _family(units, [max(runs, key=len).encode()], letters, width=_ESCAPED)
-    return replace(family, edge=edge, longest=family.longest + _ESCAPED)
+    family = _family(units, [], _BASE64 + "-_%\\u\r\n", width=_ESCAPED)
+    longest = family.longest + _ESCAPED + (len(units) // LINE + 1) * LONGEST_END
+    gates = tuple(_either(run[: len(run) // 2], run[len(run) // 2 :]))
+    return replace(family, edge=edge, longest=longest, gates=gates, in_lines=True)
+
+
+def _either(*probes: bytes) -> Iterator[Gate]:
+    """One gate for all, if they have a letter in common: it is looked for once."""
+    common = frozenset[int].intersection(*map(frozenset, probes))
+    if common:
+        yield Gate(probes, gate(bytes(common)).letters)
+    else:
+        yield from map(gate, probes)
 
 
 def _base64_sets(key: bytes, offset: int) -> Iterator[str]:
@@ -208,4 +242,4 @@ def gate(probe: bytes) -> Gate:
     """With the letters of the probe."""
     rarity = {letter: place for place, letter in enumerate(RARE)}
     letters = sorted(set(probe), key=lambda letter: rarity.get(letter, -1))
-    return Gate(probe, bytes(letters[:1] if probe[:1] in _ESCAPES else letters))
+    return Gate((probe,), bytes(letters[:1] if probe[:1] in _ESCAPES else letters))

@@ -11,10 +11,13 @@ from functools import cached_property
 from typing import Final
 
 from stanchion.broker.plane.key_families import Family, Gate, families, gate
+from stanchion.broker.plane.line_ends import found_across
 
 LEAST: Final = 8
 """Characters of a key by which it is told from other text; shorter keys are not looked for."""
 SHORT: Final = 256
+_IN_LINE_ENDS: Final = b"\n\r\\%"
+"""Some of these is in each line's end, and in each that has begun."""
 FRAGMENT: Final = 12
 """A beginning of the key this long is masked as well, where a body ends within it."""
 
@@ -46,7 +49,7 @@ class Spellings:
     @cached_property
     def gates(self) -> tuple[Gate, ...]:
         """Of all families."""
-        return tuple(gate for family in self.families for gate in family.gates)
+        return tuple(dict.fromkeys(gate for family in self.families for gate in family.gates))
 
     @cached_property
     def first_letters(self) -> bytes:
@@ -56,12 +59,12 @@ class Spellings:
     @cached_property
     def _probes(self) -> tuple[bytes, ...]:
         """Without any of these no family occurs."""
-        return tuple(dict.fromkeys(gate.probe for gate in self.gates))
+        return tuple(dict.fromkeys(probe for gate in self.gates for probe in gate.probes))
 
     @cached_property
-    def _looked_for(self) -> tuple[tuple[int, bytes], ...]:
-        """Each probe behind its rarest letter: a search for a byte is the cheapest."""
-        return tuple({gate.probe: (gate.letters[0], gate.probe) for gate in self.gates}.values())
+    def _looked_for(self) -> tuple[tuple[int, Gate], ...]:
+        """Each gate behind its rarest letter: a search for a byte is the cheapest."""
+        return tuple((gate.letters[0], gate) for gate in self.gates)
 
     @cached_property
     def _any_probe(self) -> re.Pattern[bytes]:
@@ -79,6 +82,11 @@ class Spellings:
     @cached_property
     def _begun(self) -> re.Pattern[bytes]:
         return re.compile("|".join(family.beginning for family in self.families).encode())
+
+    @cached_property
+    def _begun_in_lines(self) -> re.Pattern[bytes]:
+        families = (family for family in self.families if family.in_lines)
+        return re.compile("|".join(family.beginning for family in families).encode())
 
     @cached_property
     def _alphabet(self) -> bytes:
@@ -111,14 +119,14 @@ class Spellings:
             return data
         for family in self.families:
             if family.occurs(data):
-                data = _struck(family.pattern, data)
+                data = family.masked(data)
         return data
 
     def _may_occur(self, data: bytes) -> bool:
         """One look for few bytes, such as a header; for many a search for each probe is faster."""
         if len(data) <= SHORT:
             return self._any_probe.search(data) is not None
-        return any(letter in data and data.find(probe) >= 0 for letter, probe in self._looked_for)
+        return any(letter in data and gate.is_open(data) for letter, gate in self._looked_for)
 
     def masked_text(self, text: str) -> str:
         """The same for text."""
@@ -140,20 +148,20 @@ class Spellings:
         if self._any_probe_in_any_case.search(lower) is None:
             return name
         for family in self.families:
-            if any(gate.probe.lower() in lower for gate in family.gates):
-                name = _struck(family.in_any_case, name)
+            if any(probe.lower() in lower for gate in family.gates for probe in gate.probes):
+                name = family.masked(name, any_case=True)
         return name
 
     def begun_at(self, data: bytes) -> int:
         """Where the longest end begins that is a proper beginning of a spelling. None is whole."""
         bounded = max(len(data.rstrip(self._alphabet)), len(data) - self._longest)
-        match = self._begun.search(data, bounded)
-        return len(data) if match is None else match.start()
-
-
-def _struck(pattern: re.Pattern[bytes], data: bytes) -> bytes:
-    masked, hits = pattern.subn(lambda match: b"*" * len(match[0]), data)
-    return masked if hits else data
+        end = data[bounded:]
+        match = self._begun.search(end)
+        places = [len(end) if match is None else match.start()]
+        if any(byte in end for byte in _IN_LINE_ENDS):
+            broken = found_across(end, self._begun_in_lines)
+            places += [] if broken is None else [broken]
+        return bounded + min(places)
 
 
 def _sign(letter: str, key: str) -> Sign:
