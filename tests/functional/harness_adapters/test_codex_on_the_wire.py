@@ -15,9 +15,8 @@ from stanchion.broker.plane.admission import Leaving, admitted, leaving
 from stanchion.broker.plane.http_gate import Accepted, read_head
 from stanchion.broker.plane.model_socket import ModelRequest
 from stanchion.harness_adapters import registry
-from stanchion.harness_adapters.base import PlannedFile, Settings
-from stanchion.harness_adapters.codex.check import REPLACED_EFFORT
-from stanchion.harness_adapters.codex.config import INSTRUCTIONS
+from stanchion.harness_adapters.base import PlannedFile, Settings, all_corrections
+from stanchion.harness_adapters.codex.config import INSTRUCTIONS, REPLACED_EFFORT
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.evidence import SessionState
@@ -137,12 +136,14 @@ def sent(request: Request, settings: Settings) -> tuple[Asked, Asked]:
     passed = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
     asked = admitted(settings.dialect, passed, frozenset())
     assert isinstance(asked, Asked), (asked, body[:3000])
-    corrections = registry.adapter("codex").corrections(settings.dialect, settings.output_limit)
+    corrections = all_corrections(
+        registry.adapter("codex"), settings.dialect, settings.output_limit, settings.effort
+    )
     terms = spec(dialect=settings.dialect, corrections=corrections)
     left = leaving(terms, passed, asked, side=None)
     assert isinstance(left, Leaving)
     assert left.refusal is None
-    assert left.corrections == ("max_output_tokens",)
+    assert left.corrections == tuple(one.field for one in corrections)
     return asked, left.asked
 
 
@@ -188,9 +189,20 @@ def test_other_words_go_out_as_they_are(codex: HarnessPackage, tmp_path: Path, w
     assert sent(request, settings)[0].effort == word
 
 
-def test_the_word_that_is_refused_would_have_become_another_one(
-    codex: HarnessPackage, tmp_path: Path
+@pytest.mark.parametrize(("script", "count"), [(WORK + DONE, 2), (WORK + BROKEN, 3)])
+def test_the_word_that_it_would_replace_is_written_into_each_request(
+    codex: HarnessPackage, tmp_path: Path, script: str, count: int
 ) -> None:
+    settings = replace(PLAIN, effort=REPLACED_EFFORT)
+    ran, requests = run(codex, tmp_path, script, settings)
+    assert (ran.returncode, len(requests)) == (0, count)
+    for request in requests:
+        asked, left = sent(request, settings)
+        assert (asked.effort, left.effort) == (None, REPLACED_EFFORT)
+        assert left.output_limit == settings.output_limit
+
+
+def test_the_word_would_else_have_become_another_one(codex: HarnessPackage, tmp_path: Path) -> None:
     word = {'effort = "max"': f'effort = "{REPLACED_EFFORT}"'}
     _, (request,) = run(codex, tmp_path, "version = 1\n" + DONE, PLAIN, **word)
     assert sent(request, PLAIN)[0].effort == "medium"

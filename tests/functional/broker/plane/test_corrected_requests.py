@@ -146,6 +146,27 @@ async def test_an_effort_word_may_be_corrected_too(broker: LiveBroker) -> None:
     assert provider.received[0].body == EDITED.replace(b'"max",', b'"xhigh",')
 
 
+async def test_one_that_stands_deeper_is_written_into_the_object_that_is_sent(
+    broker: LiveBroker,
+) -> None:
+    """As Codex where it would replace the word: it sends the object without one."""
+    body = b'{"model":"fx-coder-1","reasoning":{"summary":"auto"},"max_output_tokens":128000}'
+    word = Correction(field="reasoning.effort", value="ultra", why="it sends medium for it")
+    terms = {
+        "dialect": Dialect.OPENAI_RESPONSES,
+        "corrections": (word,),
+        "effort": Effort(word="ultra", raw=True),
+    }
+    done = b'{"object":"response","status":"completed","output":[]}'
+    async with (
+        upstream(response(200, done)) as provider,
+        enrolled(broker, provider.port, **terms) as run,
+    ):
+        reply = await ask(run.directory, body, lease=run.lease, target="/v1/responses")
+    assert reply.status == 200
+    assert provider.received[0].body == body.replace(b'"auto"', b'"auto","effort":"ultra"')
+
+
 @pytest.mark.parametrize(
     "correction",
     [

@@ -1,11 +1,8 @@
 from dataclasses import replace
 
-import pytest
-
-from stanchion.harness_adapters.base import LinesStore
+from stanchion.harness_adapters.base import LinesStore, all_corrections
 from stanchion.harness_adapters.codex import Codex
-from stanchion.protocol.dialects import Dialect
-from stanchion.protocol.refusal import RefusedError
+from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 from unit.harness_adapters.codex.codex_launches import HOME, PLAIN
 
 RESPONSES = Dialect.OPENAI_RESPONSES
@@ -27,24 +24,26 @@ def test_what_an_image_has_for_every_user_is_taken_away() -> None:
     assert Codex().plan(PLAIN).removed == ("/etc/codex",)
 
 
-def test_the_limit_is_always_corrected_and_nothing_else_is() -> None:
+def test_the_limit_is_always_corrected_and_no_word_but_one_is() -> None:
     adapter = Codex()
     for limit in (8_000, 200_000):
         (correction,) = adapter.corrections(RESPONSES, limit)
         assert (correction.field, correction.value) == ("max_output_tokens", limit)
     assert adapter.corrections(Dialect.OPENAI_CHAT, 128_000) == ()
+    for word in (*EFFORT_WORDS[RESPONSES], "ULTRA", None):
+        assert len(all_corrections(adapter, RESPONSES, 8_000, word)) == 1
     assert adapter.side_requests(RESPONSES) == ()
+    assert adapter.refuses == ()
 
 
-def test_what_it_declares_to_refuse_it_refuses() -> None:
-    (declared,) = Codex.refuses
-    for word in ("max", "ultra"):
-        refused = declared.covers(RESPONSES, word, 8_000)
-        assert refused is (word == "ultra")
-        if refused:
-            with pytest.raises(RefusedError) as error:
-                Codex().plan(replace(PLAIN, effort=word))
-            assert error.value.refusal.id == declared.id
+def test_the_word_that_it_would_replace_is_not_told_to_it_and_left_to_the_broker() -> None:
+    adapter = Codex()
+    plan = adapter.plan(replace(PLAIN, effort="ultra"))
+    files = {file.path: (file.text or "").encode() for file in plan.files}
+    assert adapter.read_back(plan.env, files).effort is None
+    assert all(b"model_reasoning_effort" not in text for text in files.values())
+    _, made = all_corrections(adapter, RESPONSES, 8_000, "ultra")
+    assert (made.field, made.value) == ("reasoning.effort", "ultra")
 
 
 def test_what_it_plans_is_what_it_reads_back() -> None:

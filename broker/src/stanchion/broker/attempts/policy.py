@@ -22,8 +22,8 @@ LIMIT_MEMBERS: dict[Dialect, tuple[str, ...]] = {
 """Members of a request body that carry its output limit; where it stands deeper, none."""
 EFFORT_MEMBERS: dict[Dialect, tuple[str, ...]] = {
     Dialect.OPENAI_CHAT: ("reasoning_effort",),
-    Dialect.OPENAI_RESPONSES: (),
-    Dialect.ANTHROPIC_MESSAGES: (),
+    Dialect.OPENAI_RESPONSES: ("reasoning.effort",),
+    Dialect.ANTHROPIC_MESSAGES: ("output_config.effort",),
     Dialect.GEMINI: ("generationConfig.thinkingConfig.thinkingLevel",),
 }
 """The same of its effort; one that stands deeper by its path."""

@@ -16,7 +16,7 @@ from stanchion.harness_adapters.base import (
 )
 from stanchion.harness_adapters.codex import check, config
 from stanchion.harness_adapters.codex.session import CodexSession
-from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.dialects import VOCABULARIES, Dialect
 from stanchion.protocol.launch import Correction, SideRequest
 
 BINARY = "vendor/x86_64-unknown-linux-musl/bin/codex"
@@ -40,14 +40,7 @@ class Codex:
     versions: tuple[str, ...] = (config.VERSION,)
     dialects: tuple[Dialect, ...] = (Dialect.OPENAI_RESPONSES,)
     asks_model = True
-    refuses: tuple[Refuses, ...] = (
-        Refuses(
-            dialect=Dialect.OPENAI_RESPONSES,
-            id="effort_unwritable",
-            efforts=(check.REPLACED_EFFORT,),
-            why="codex sends another word in its place",
-        ),
-    )
+    refuses: tuple[Refuses, ...] = ()
     header_wait_s = config.HEADER_WAIT_S
     min_memory_mb = 768
     """The program maps 0.3 GB and peaks at 0.2 GB of its own on a trivial turn."""
@@ -58,6 +51,14 @@ class Codex:
             return ()
         why = "codex cannot be told an output limit and sends none"
         return (Correction(field="max_output_tokens", value=output_limit, why=why),)
+
+    def effort_corrections(self, dialect: Dialect, effort: str | None) -> tuple[Correction, ...]:
+        """The one word that it would send as another one."""
+        if dialect not in self.dialects or effort is None or effort != config.REPLACED_EFFORT:
+            return ()
+        why = f"codex sends another word where {effort} is asked for"
+        field = VOCABULARIES[dialect].field
+        return (Correction(field=field, value=effort, why=why),)
 
     def side_requests(self, dialect: Dialect) -> tuple[SideRequest, ...]:  # noqa: ARG002 - the same for each
         """None: reviews, titles and memories are off; summaries carry effort and limit too."""

@@ -14,8 +14,6 @@ from stanchion.protocol.refusal import refuse
 NAME = "codex"
 LEAST_CONTEXT = 16_000
 """Its instructions and tools alone take 10,000; the smallest window that was seen to be obeyed."""
-REPLACED_EFFORT = "ultra"
-"""Seen on the wire as `medium`. Every other word, `ULTRA` too, goes out as it is."""
 _RESERVED = common.Reserved(prefixes=("CODEX_", "OPENAI_"))
 
 
@@ -25,7 +23,7 @@ def check(settings: Settings, dialects: Sequence[Dialect]) -> None:
     common.check_model(NAME, settings.model)
     common.check_tokens(NAME, "limits.output_tokens", settings.output_limit)
     _check_window(settings.context)
-    _check_effort(settings.effort)
+    common.check_effort_form(NAME, settings.effort)
     common.check_instruction(NAME, settings.instruction)
     common.check_places(settings)
     common.check_environment(settings, _RESERVED)
@@ -42,17 +40,3 @@ def _check_window(context: int | None) -> None:
             remedy=f"Give {LEAST_CONTEXT} or more, or none, which switches compaction off",
         )
     common.check_tokens(NAME, "limits.context", context)
-
-
-def _check_effort(effort: str | None) -> None:
-    common.check_effort_form(NAME, effort)
-    if effort == REPLACED_EFFORT:
-        raise refuse(
-            "effort_unwritable",
-            field="--effort",
-            value=effort,
-            rule=f"codex sends another word where {REPLACED_EFFORT} is asked for, without a word "
-            "of its own",
-            remedy="Use the word that the provider documents, or none to leave the effort "
-            "unspecified",
-        )

@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Mapping
 
 from stanchion.harness_adapters.base import PlannedFile, Settings, Written
-from stanchion.harness_adapters.codex.check import REPLACED_EFFORT
 from stanchion.harness_adapters.surroundings import surroundings
 
 VERSION = "0.171.0"
@@ -25,6 +24,8 @@ REQUEST_RETRIES = 4
 STREAM_RETRIES = 10
 """The pause before each is twice the last one, without a bound: 10 take 205 s, 20 would take 58 h
 (seen on the wire)."""
+REPLACED_EFFORT = "ultra"
+"""Seen on the wire as `medium`. Every other word, `ULTRA` too, goes out as it is."""
 ENDLESS = 100_000_000
 """A window that is never full: no compaction where none is known."""
 FOREIGN = ("/etc/codex",)
@@ -96,7 +97,8 @@ def understood(env: Mapping[str, str], written: Mapping[str, bytes]) -> Written:
 
 
 def _configuration(settings: Settings) -> str:
-    effort = settings.effort
+    # Without a word it sends none, and the broker writes this one.
+    effort = None if settings.effort == REPLACED_EFFORT else settings.effort
     lines = [
         f"model = {_text(settings.model)}",
         f'model_provider = "{PROVIDER}"',
