@@ -54,6 +54,8 @@ RULES: dict[Dialect, BudgetRule] = {
 
 WRITTEN_BY: dict[str, frozenset[Dialect]] = {
     "claude_code": frozenset({Dialect.ANTHROPIC_MESSAGES}),
+    # Whatever the program is: its file says where it is told.
+    "command": frozenset(RULES),
     "gemini_cli": frozenset({Dialect.GEMINI}),
     "opencode": frozenset({Dialect.ANTHROPIC_MESSAGES, Dialect.GEMINI}),
 }

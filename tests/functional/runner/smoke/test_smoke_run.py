@@ -121,15 +121,33 @@ async def test_a_program_of_ones_own_is_held_to_every_property(state: Path, tmp_
     assert signed(tmp_path / "out")
 
 
+def silent(folder: Path, **changes: str) -> Combination:
+    """The example, which here is never told an effort."""
+    text = TINY.read_text().replace('["--effort", "{{effort}}"],', "")
+    text = text.replace('program = "program"', f'program = "{TINY.parent}/program"')
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "agent.toml").write_text(text)
+    return msgspec.structs.replace(OWN, command=str(folder / "agent.toml"))
+
+
+async def test_an_effort_that_it_cannot_say_is_written_by_the_broker_and_holds(
+    state: Path, tmp_path: Path
+) -> None:
+    one = silent(tmp_path, **{'cannot_say = ["': 'cannot_say = ["effort", "'})
+    end = await run_smoke(request(state, tmp_path / "out", one), view(io.StringIO()))
+
+    (found,) = end.reports
+    assert found.properties[Property.EFFORT] is Holds.PASSED
+    for result in read_results(tmp_path / "out"):
+        effort = result.effort
+        assert (effort.requested, effort.written, effort.observed) == ("max", None, ("max",))
+
+
 async def test_one_that_never_says_the_effort_is_refused_by_name_before_it_starts(
     state: Path, tmp_path: Path
 ) -> None:
-    silent = tmp_path / "agent.toml"
-    silent.write_text(
-        TINY.read_text()
-        .replace('["--effort", "{{effort}}"],', "")
-        .replace('program = "program"', f'program = "{TINY.parent}/program"')
-    )
-    one = msgspec.structs.replace(OWN, command=str(silent))
+    one = silent(tmp_path)
     with pytest.raises(RefusedError, match="effort"):
         await run_smoke(request(state, tmp_path / "out", one), view(io.StringIO()))

@@ -80,6 +80,20 @@ def test_a_limit_that_cannot_be_said_goes_where_the_broker_can_write_it(dialect:
         read(f'limit_field = "{field}"\n' + text, "agent.toml")
 
 
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_an_effort_may_be_unsayable_only_where_it_is_a_plain_field(dialect: Dialect) -> None:
+    text = PLAIN.replace("{{effort}}", "fixed").replace(
+        'dialects = ["openai_chat", "anthropic_messages"]', f'dialects = ["{dialect}"]'
+    )
+    text = 'cannot_say = ["effort"]\n' + text
+    if dialect is Dialect.OPENAI_CHAT:
+        assert read(text, "agent.toml").command.cannot_say == ("effort",)
+    else:
+        found = refused(text)
+        assert (found.field, found.value) == ("agent.toml, cannot_say", "effort")
+        assert dialect in found.rule
+
+
 def test_a_limit_field_is_only_for_a_program_that_cannot_say_its_limit() -> None:
     assert refused('limit_field = "max_tokens"\n' + PLAIN).field == "agent.toml, limit_field"
 

@@ -4,9 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from stanchion.harness_adapters.base import ARGUMENTS, INPUT, Plan, Settings, Written
+from stanchion.harness_adapters.base import (
+    ARGUMENTS,
+    INPUT,
+    Plan,
+    Settings,
+    Written,
+    all_corrections,
+)
 from stanchion.harness_adapters.command import OwnProgram
 from stanchion.harness_adapters.command.definition import read
+from stanchion.harness_adapters.thinking import check_budget
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.evidence import SessionState
 from stanchion.protocol.refusal import Refusal, RefusedError
@@ -157,3 +165,47 @@ def test_it_keeps_no_session_that_anybody_could_read() -> None:
     session = program().session()
     assert session.output(b'{"end": "good"}') == session.rows([("x",)]) == []
     assert session.end().state is SessionState.UNKNOWN
+
+
+WITHOUT = PLAIN.replace(', ["--effort", "{{effort}}"]', "").replace(', "anthropic_messages"', "")
+"""It says no effort, over the one API where that is a plain field."""
+
+
+@pytest.mark.parametrize("word", ["max", "brand-new"])
+def test_an_effort_that_it_cannot_say_is_written_by_the_broker(word: str) -> None:
+    adapter = program('cannot_say = ["effort"]\n' + WITHOUT)
+    launch = replace(LAUNCH, effort=word)
+    plan = adapter.plan(launch)
+    (made,) = all_corrections(adapter, Dialect.OPENAI_CHAT, 64_000, word)
+    assert (made.field, made.value) == ("reasoning_effort", word)
+    written = adapter.read_back(plan.env, seen(plan))
+    assert (written.effort, "effort" in written.unsaid) == (None, True)
+
+
+def test_no_effort_is_written_where_none_is_asked_for_or_it_says_one() -> None:
+    silent = program('cannot_say = ["effort"]\n' + WITHOUT)
+    assert silent.effort_corrections(Dialect.OPENAI_CHAT, None) == ()
+    assert silent.effort_corrections(Dialect.ANTHROPIC_MESSAGES, "max") == ()
+    assert program().effort_corrections(Dialect.OPENAI_CHAT, "max") == ()
+
+
+BUDGET = PLAIN.replace('"{{workdir}}"]', '["--think", "{{thinking_budget}}"], "{{workdir}}"]')
+
+
+def test_a_thinking_budget_is_told_and_read_back() -> None:
+    adapter = program(BUDGET)
+    launch = replace(LAUNCH, dialect=Dialect.ANTHROPIC_MESSAGES, thinking_budget=16_000)
+    check_budget(adapter.name, launch)
+    plan = adapter.plan(launch)
+    assert plan.argv[-3:] == ("--think", "16000", "/work")
+    assert adapter.read_back(plan.env, seen(plan)).thinking_budget == 16_000
+    without = adapter.plan(replace(launch, thinking_budget=None))
+    assert "--think" not in without.argv
+    assert adapter.read_back(without.env, seen(without)).thinking_budget is None
+
+
+def test_a_thinking_budget_that_the_program_is_never_told_is_refused() -> None:
+    launch = replace(LAUNCH, dialect=Dialect.ANTHROPIC_MESSAGES, thinking_budget=16_000)
+    found = refused(launch)
+    assert (found.id, found.field) == ("command_unsaid", "thinking_budget")
+    assert "cannot_say" not in found.remedy

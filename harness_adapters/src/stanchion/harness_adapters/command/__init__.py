@@ -16,7 +16,12 @@ from stanchion.harness_adapters.base import (
     Settings,
     Written,
 )
-from stanchion.harness_adapters.command.definition import MAY_LEAVE_OUT, must_stand, told
+from stanchion.harness_adapters.command.definition import (
+    EFFORT_FIELDS,
+    MAY_LEAVE_OUT,
+    must_stand,
+    told,
+)
 from stanchion.harness_adapters.command.reading import understood
 from stanchion.harness_adapters.command.templates import filled, has_all, names_in, values
 from stanchion.harness_adapters.surroundings import surroundings
@@ -49,6 +54,15 @@ class OwnProgram:
             return ()
         why = f"{self._command.name} has no way to be told its output limit"
         return (Correction(field=field, value=output_limit, why=why),)
+
+    def effort_corrections(self, dialect: Dialect, effort: str | None) -> tuple[Correction, ...]:
+        """The effort, where the program cannot say it."""
+        field = EFFORT_FIELDS.get(dialect)
+        unsaid = "effort" in self._command.cannot_say and dialect in self.dialects
+        if field is None or effort is None or not unsaid:
+            return ()
+        why = f"{self._command.name} has no way to be told an effort"
+        return (Correction(field=field, value=effort, why=why),)
 
     def side_requests(self, dialect: Dialect) -> tuple[SideRequest, ...]:  # noqa: ARG002 - the same for each
         """Those that the user declared."""
@@ -105,7 +119,12 @@ class OwnProgram:
 
     def _check_told(self, settings: Settings) -> None:
         known = told(self._command)
-        for name, value in (("effort", settings.effort), ("context", settings.context)):
+        asked = (
+            ("effort", settings.effort),
+            ("thinking_budget", settings.thinking_budget),
+            ("context", settings.context),
+        )
+        for name, value in asked:
             if value is None or name in known or name in self._command.cannot_say:
                 continue
             may = f', or list "{name}" in cannot_say' if name in MAY_LEAVE_OUT else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from stanchion.harness_adapters.command.templates import NAMES, PROGRAM, names_in
-from stanchion.protocol.dialects import Dialect
+from stanchion.protocol.dialects import VOCABULARIES, Dialect
 from stanchion.protocol.launch import Command, SideRequest
 from stanchion.protocol.refusal import RefusedError, refuse
 
@@ -23,9 +23,13 @@ LIMIT_FIELDS: dict[Dialect, tuple[str, ...]] = {
     Dialect.GEMINI: (),
 }
 """Where the broker can write a limit that a program cannot say; Gemini's stands deeper."""
+EFFORT_FIELDS: dict[Dialect, str] = {
+    Dialect.OPENAI_CHAT: VOCABULARIES[Dialect.OPENAI_CHAT].field,
+}
+"""The same of an effort; the others' stand in an object that a program may leave out."""
 MUST_SAY = ("base_url",)
-MAY_LEAVE_OUT = ("output_limit", "model", "context")
-"""A launch's effort is told or there is none: no program may drop it."""
+MAY_LEAVE_OUT = ("output_limit", "effort", "model", "context")
+"""What no text tells the broker writes (limit, effort), or nobody needs to (model, window)."""
 OURS = ("HOME", "NO_PROXY", "no_proxy")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -68,6 +72,7 @@ def read(text: str, where: str) -> Described:
     _check_names(file, where)
     _check_said(file, where)
     _check_limit_field(file, where)
+    _check_effort_field(file, where)
     known = {name: getattr(file, name) for name in Command.__struct_fields__}
     return Described(command=Command(**known), program=file.program)
 
@@ -160,6 +165,16 @@ def _check_limit_field(file: _File, where: str) -> None:
             names = " or ".join(fields) or "no field that the broker can write"
             rule = f"over {dialect} the broker writes the limit into {names}, and this file says so"
             raise _refused(f"{where}, limit_field", file.limit_field, rule)
+
+
+def _check_effort_field(file: _File, where: str) -> None:
+    for dialect in file.dialects if "effort" in file.cannot_say else ():
+        if dialect not in EFFORT_FIELDS:
+            rule = (
+                f"over {dialect} the effort stands in an object that the program itself must send, "
+                "so it must be told the effort"
+            )
+            raise _refused(f"{where}, cannot_say", "effort", rule)
 
 
 def _refused(field: str, value: object, rule: str) -> RefusedError:

@@ -28,6 +28,7 @@ def understood(command: Command, env: Mapping[str, str], files: Mapping[str, byt
         output_limit=_number(found.get("output_limit")),
         context=_number(found.get("context")),
         effort=found.get("effort"),
+        thinking_budget=_number(found.get("thinking_budget")),
         unsaid=frozenset(command.cannot_say),
     )
 

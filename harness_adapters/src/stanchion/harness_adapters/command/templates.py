@@ -20,6 +20,7 @@ NAMES = (
     "output_limit",
     "context",
     "effort",
+    "thinking_budget",
     "dialect",
     "instruction",
     "instruction_json",
@@ -28,7 +29,7 @@ NAMES = (
     PROGRAM,
 )
 _PLACE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
-_CAPTURED = frozenset({"base_url", "model", "output_limit", "context", "effort"})
+_CAPTURED = frozenset({"base_url", "model", "output_limit", "context", "effort", "thinking_budget"})
 
 
 class UnspecifiedError(Exception):
@@ -42,8 +43,9 @@ def values(settings: Settings) -> dict[str, str | None]:
         "key": KEY,
         "model": settings.model,
         "output_limit": str(settings.output_limit),
-        "context": None if settings.context is None else str(settings.context),
+        "context": _digits(settings.context),
         "effort": settings.effort,
+        "thinking_budget": _digits(settings.thinking_budget),
         "dialect": settings.dialect.value,
         "instruction": settings.instruction,
         "instruction_json": json.dumps(settings.instruction),
@@ -51,6 +53,10 @@ def values(settings: Settings) -> dict[str, str | None]:
         "workdir": settings.workdir,
         PROGRAM: f"{settings.package_dir}/{PROGRAM}",
     }
+
+
+def _digits(value: int | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def names_in(text: str) -> tuple[str, ...]:
