@@ -8,7 +8,9 @@ from pathlib import Path
 
 from fakes.launches import KEY, LIMIT, MODEL
 from fakes.raw_sink import ANSWER_BODY, RawSink, SunkRequest
+from fakes.refusals import constant_reply
 from stanchion.broker.plane import replies
+from stanchion.protocol.dialects import Dialect
 
 BODY = json.dumps({"model": MODEL, "max_tokens": LIMIT, "reasoning_effort": "max"}).encode()
 SENTINEL = BODY[:-1] + b',"user":"sentinel"}'
@@ -17,7 +19,13 @@ WAIT_S = 20.0
 LENGTH = b"content-length: %d" % len(BODY)
 OURS = frozenset({b"host", b"content-length", b"accept-encoding", b"connection", b"authorization"})
 LISTED = frozenset({b"accept", b"content-type", b"user-agent", b"x-session-id"})
-CONSTANTS = frozenset(replies.constant_reply(word) for word in replies._SENTENCES)
+STATUSES = (400, 401, 403, 404, 413, 415, 431, 502, 503, 504)
+CONSTANTS = frozenset(
+    constant_reply(word, dialect, status)
+    for word in replies._SENTENCES
+    for dialect in Dialect
+    for status in STATUSES
+)
 HEAD = re.compile(rb"HTTP/1\.1 ([0-9]{3}) [A-Za-z ]+\r\n((?:[a-z-]+: [ -~]*\r\n)*)\r\n")
 
 
@@ -31,8 +39,8 @@ class Reply:
     """How many `100 Continue` came before."""
 
 
-NOT_FOUND = Reply(404, replies.constant_reply("not_found"))
-BAD_REQUEST = Reply(400, replies.constant_reply("bad_request"))
+NOT_FOUND = Reply(404, constant_reply("not_found"))
+BAD_REQUEST = Reply(400, constant_reply("bad_request"))
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from fakes.raw_sink import ANSWER_BODY, raw_sink
+from fakes.refusals import constant_reply
 from fakes.supervisor import ask
 from fakes.upstream import response, sends, upstream
 from functional.broker.live import LiveBroker, enrolled
 from security.broker.hostile_provider import JSON_HEAD, NO_WAITS, WHOLE, exchanged
 from security.broker.raw_client import BODY
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.protocol.exchange import ErrorClass, ExchangeResult
 
 # Attack 35: redirects.

@@ -10,6 +10,7 @@ import pytest
 
 from fakes.launches import LIMIT, MODEL
 from fakes.raw_sink import ANSWER_BODY, RawSink
+from fakes.refusals import constant_reply
 from fakes.supervisor import ask
 from fakes.upstream import chunk, response, upstream
 from functional.broker.live import LiveBroker, enrolled
@@ -18,7 +19,6 @@ from security.broker.raw_client import BODY, Reply, Target
 from stanchion.broker.plane.http_gate import MAX_BODY_BYTES
 from stanchion.broker.plane.limits import Limits as Waits
 from stanchion.broker.plane.model_socket import MAX_BODIES_BYTES
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.protocol.receipt import Denied, ExchangeStart
 
 OK = response(200, ANSWER_BODY)

@@ -8,11 +8,11 @@ import pytest
 
 from fakes.launches import KEY
 from fakes.raw_sink import ANSWER_BODY
+from fakes.refusals import constant_reply
 from fakes.supervisor import ask
 from fakes.upstream import response, upstream
 from functional.broker.live import LiveBroker, enrolled
 from security.broker.raw_client import BODY, Reply, Target
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeStart
 
 # Attack 33: pooling by a key of the caller's.

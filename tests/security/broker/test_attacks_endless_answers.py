@@ -8,6 +8,7 @@ import itertools
 import psutil
 import pytest
 
+from fakes.refusals import constant_reply
 from fakes.upstream import STREAM_HEAD, Received, chunk, response, upstream
 from functional.broker.live import LiveBroker, enrolled
 from functional.broker.plane.in_process import in_process
@@ -22,7 +23,6 @@ from security.broker.hostile_provider import (
 )
 from stanchion.broker.plane.dialects.readers import READERS
 from stanchion.broker.plane.limits import Limits
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.response_reader import Form, ResponseReader
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import Deadline, ExchangeResult

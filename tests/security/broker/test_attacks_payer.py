@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fakes.launches import MODEL
 from fakes.raw_sink import ANSWER_BODY, RawSink
+from fakes.refusals import constant_reply
 from fakes.supervisor import ask
 from functional.broker.live import LiveBroker, enrolled
 from security.broker.dialect_requests import ORDINARY
@@ -25,7 +26,6 @@ from security.broker.raw_client import (
     assert_refused,
 )
 from stanchion.broker.plane.http_gate import FORWARDED, Accepted, read_head
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.receipt import ExchangeStart, Mismatched
 

@@ -18,6 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fakes.echoes import ESCAPED_LINE_ENDS, LINE_ENDS, base64_lines, shows
+from fakes.refusals import constant_reply
 from fakes.supervisor import ask
 from fakes.upstream import Answer, Received, sends, upstream
 from functional.broker.live import Enrolment, LiveBroker, enrolled
@@ -33,7 +34,6 @@ from security.broker.raw_client import (
 from stanchion.broker.attempts.leases import LeaseError, Leases, make_token
 from stanchion.broker.plane.http_gate import Accepted, Denial, read_head
 from stanchion.broker.plane.json_gate import BodyError, read_value
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.scrub import Scrubber
 from stanchion.broker.plane.spellings import Spellings
 from stanchion.broker.plane.sse import SseEvent, SseOverflowError, SseSplitter, StrayLine

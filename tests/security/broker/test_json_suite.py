@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fakes.raw_sink import ANSWER_BODY
+from fakes.refusals import constant_reply
 from security.broker.json_texts import (
     ACCEPTED,
     DUPLICATES,
@@ -14,7 +15,6 @@ from security.broker.json_texts import (
 )
 from security.broker.raw_client import BODY, Target
 from stanchion.broker.plane.json_gate import BodyError, read_object, read_value
-from stanchion.broker.plane.replies import constant_reply
 
 TAKEN = {**ACCEPTED, **EITHER_ACCEPTED}
 NOT_TAKEN = {**REFUSED, **EITHER_REFUSED, **DUPLICATES}

@@ -138,7 +138,7 @@ async def test_a_body_that_names_another_model_is_refused(broker: LiveBroker, na
         reply = await ask(run.directory, body, lease=run.lease, target=STREAM)
         assert provider.received == []
     assert reply.status == 400
-    assert json.loads(reply.body)["error"]["code"] == "stanchion_two_models"
+    assert json.loads(reply.body)["error"]["status"] == "STANCHION_TWO_MODELS"
 
 
 async def test_a_limit_in_two_spellings_is_refused(broker: LiveBroker) -> None:

@@ -16,7 +16,7 @@ from stanchion.broker.plane.limits import Limits
 BODY = b'{"model":"fx-coder-1","max_tokens":128000,"reasoning_effort":"max"}'
 UNAUTHORIZED = (
     b'{"error":{"message":"stanchion: no valid lease.","type":"stanchion_error",'
-    b'"code":"stanchion_unauthorized"},"type":"error"}'
+    b'"param":null,"code":"stanchion_unauthorized"}}'
 )
 OK = response(200, b'{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}')
 

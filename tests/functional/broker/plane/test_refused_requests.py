@@ -6,10 +6,10 @@ import http.client
 
 import pytest
 
+from fakes.refusals import constant_reply
 from functional.broker.live import LiveBroker, enrolled
 from functional.broker.plane.in_process import in_process
 from stanchion.broker.plane.limits import Limits
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.supervisor.relay import Relay
 
 BRIEF = 0.1

@@ -5,25 +5,36 @@ import pytest
 
 from stanchion.broker.plane.http_gate import Denial
 from stanchion.broker.plane.replies import constant_reply, models_reply
+from stanchion.protocol.dialects import Dialect
 
 
 @pytest.mark.parametrize("word", [denial.word for denial in Denial])
-def test_every_denial_has_its_body(word: str) -> None:
-    document = json.loads(constant_reply(word))
-    error = document["error"]
-    assert document["type"] == "error"  # Anthropic's envelope
-    assert error["code"] == f"stanchion_{word}"
-    assert error["message"].startswith("stanchion: ")
+@pytest.mark.parametrize("dialect", Dialect)
+def test_every_denial_has_its_body_in_each_dialect(word: str, dialect: Dialect) -> None:
+    document = json.loads(constant_reply(word, dialect, 451))
+    error = document.pop("error")
+    assert error.pop("message").startswith("stanchion: ")
+    assert (document, error) == {
+        Dialect.OPENAI_CHAT: ({}, _openai(word)),
+        Dialect.OPENAI_RESPONSES: ({}, _openai(word)),
+        Dialect.ANTHROPIC_MESSAGES: ({"type": "error"}, {"type": f"stanchion_{word}"}),
+        Dialect.GEMINI: ({}, {"code": 451, "status": f"STANCHION_{word.upper()}"}),
+    }[dialect]
+
+
+def _openai(word: str) -> dict[str, object]:
+    return {"type": "stanchion_error", "param": None, "code": f"stanchion_{word}"}
 
 
 def test_no_sentence_invites_a_retry() -> None:
     """OpenCode takes such words in any body for a passing failure."""
     words = ("mismatch", "forbidden", "unauthorized", "upstream_unreachable", "no_receipt")
     for word in (*words, "account_tripped", "budget_spent", "held_too_long"):
-        text = constant_reply(word).decode()
-        assert not re.search(
-            r"rate limit|overloaded|try again|too many requests", text, re.IGNORECASE
-        )
+        for dialect in Dialect:
+            text = constant_reply(word, dialect, 403).decode()
+            assert not re.search(
+                r"rate limit|overloaded|try again|too many requests", text, re.IGNORECASE
+            )
 
 
 def test_models_are_listed_as_each_dialect_lists_them() -> None:

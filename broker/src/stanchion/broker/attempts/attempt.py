@@ -13,12 +13,13 @@ from stanchion.broker.attempts.sandbox_story import SandboxStory
 from stanchion.broker.attempts.wire_notes import WireNotes
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane import exchange
-from stanchion.broker.plane.http_gate import Route
+from stanchion.broker.plane.http_gate import LOCAL, Route
 from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.replies import constant_reply, models_reply
 from stanchion.broker.receipts.ledger import LedgerError
 from stanchion.broker.tasks import Tasks, log_failure
+from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.events import (
     AssertedBy,
     HarnessEnded,
@@ -65,6 +66,11 @@ class Attempt(WireNotes):
     def __post_init__(self) -> None:
         WireNotes.__post_init__(self)
         self.control_free.set()
+
+    @property
+    def dialect(self) -> Dialect:
+        """Of its requests, and so of what the broker itself answers."""
+        return self.spec.dialect
 
     @property
     def stopping(self) -> bool:
@@ -132,7 +138,9 @@ class Attempt(WireNotes):
         """Bodies of the routes that never leave."""
         if route is Route.MODELS:
             return models_reply(self.spec.model.id)
-        return constant_reply("not_counted") if route is Route.COUNT_TOKENS else b"{}"
+        if route is Route.COUNT_TOKENS:
+            return constant_reply("not_counted", self.dialect, LOCAL[route])
+        return b"{}"
 
     def start(self, coroutine: Coroutine[None, None, None]) -> None:
         """Run a task of this attempt; its close waits for it."""
@@ -144,7 +152,7 @@ class Attempt(WireNotes):
         """Answer a model request; whatever fails, the connection does not stay open."""
         try:
             if not self.stopping and not await self._has_target():
-                down.reply(503, constant_reply("provider_awaited"))
+                down.refuse(503, "provider_awaited")
                 return
             await exchange.serve(self, request, down)
         except Exception as error:  # noqa: BLE001 - the caller must get an end

@@ -17,7 +17,6 @@ from stanchion.broker.plane.http_gate import returned_headers
 from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.masking import Masking
 from stanchion.broker.plane.pacing.retry_after import asked_ms, capped
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.response_reader import ResponseReader
 from stanchion.broker.plane.sending import Answer, Listener
 from stanchion.broker.plane.upstream import Ending, ResponseHead, Upstream
@@ -135,8 +134,9 @@ class EncodedAnswer:
                 error_class=ErrorClass.UPSTREAM_PROTOCOL,
                 error_words=words,
             )
-        body = constant_reply("upstream_encoding")
-        return Answer(answered, lambda: self._down.reply(502, body), self._asked_ms())
+        return Answer(
+            answered, lambda: self._down.refuse(502, "upstream_encoding"), self._asked_ms()
+        )
 
     def _asked_ms(self) -> int | None:
         asked = asked_ms(self._head.headers, wall_ms=wall_ms())

@@ -12,7 +12,6 @@ from stanchion.broker.plane.admission import Refusal, admitted, leaving
 from stanchion.broker.plane.desk import Desk
 from stanchion.broker.plane.forwarding import Forwarding
 from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.sending import Sending
 from stanchion.broker.receipts.ledger import LedgerError
 from stanchion.protocol.exchange import Asked
@@ -35,7 +34,7 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
     if difference is not None:
         await desk.note_mismatch(sent.asked, difference)
         if desk.enforced:
-            down.reply(403, constant_reply("mismatch"))
+            down.refuse(403, "mismatch")
             return
     if sent.refusal is not None:
         _refuse(desk, down, sent.refusal)
@@ -48,7 +47,7 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
             number, asked, request, side=side, sent=sent.asked, corrections=sent.corrections
         )
     except LedgerError:
-        down.reply(503, constant_reply("no_receipt"))
+        down.refuse(503, "no_receipt")
         return
     if sent.body is not request.body:
         request = msgspec.structs.replace(request, body=sent.body)
@@ -57,7 +56,7 @@ async def serve(desk: Desk, request: ModelRequest, down: ModelConnection) -> Non
 
 def _refuse(desk: Desk, down: ModelConnection, refusal: Refusal) -> None:
     desk.denied(refusal.record)
-    down.reply(refusal.status, constant_reply(refusal.word))
+    down.refuse(refusal.status, refusal.word)
 
 
 async def _carry_out(

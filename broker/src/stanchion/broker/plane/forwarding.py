@@ -23,7 +23,6 @@ from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.plane.pacing.retry_after import asked_ms, capped
 from stanchion.broker.plane.path_model import path_to
 from stanchion.broker.plane.relay import Relayed, RelayEnd, relay
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
 from stanchion.broker.plane.sending import Answer, Sending
 from stanchion.broker.plane.upstream import Ending, ResponseHead, Upstream, request_head
@@ -305,8 +304,8 @@ class Forwarding:
         if not whole:
             late = Deadline.ERROR_BODY if ending is None else None
             answered = msgspec.structs.replace(answered, deadline=late)
-            reply = constant_reply("upstream_error_too_large")
-            return Answer(answered, lambda: self._down.reply(502, reply), asked)
+            refused = "upstream_error_too_large"
+            return Answer(answered, lambda: self._down.refuse(502, refused), asked)
         headers, sent = capped(
             self.masking.headers(returned_headers(head.headers)), status=head.status, asked=asked
         )
@@ -320,7 +319,7 @@ class Forwarding:
             error_words=words,
             usage_why="the answer was refused unread",
         )
-        return Answer(answered, lambda: self._down.reply(502, constant_reply(word)))
+        return Answer(answered, lambda: self._down.refuse(502, word))
 
     def _failed(
         self, status: int, word: str, result: ExchangeResult, error_class: ErrorClass
@@ -330,7 +329,7 @@ class Forwarding:
         )
         if self._down.started:
             return Answer(answered, self._down.abort)
-        return Answer(answered, lambda: self._down.reply(status, constant_reply(word)))
+        return Answer(answered, lambda: self._down.refuse(status, word))
 
     def complete(self, answered: Answered) -> Answered:
         """With its times, and who it was that answered."""

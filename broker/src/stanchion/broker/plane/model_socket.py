@@ -24,6 +24,7 @@ from stanchion.broker.plane.http_gate import (
 )
 from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.replies import constant_reply
+from stanchion.protocol.dialects import Dialect
 
 MAX_BODIES_BYTES = 2 * MAX_BODY_BYTES
 """Held at a time per attempt, over all its connections: its memory is the broker's."""
@@ -52,6 +53,10 @@ class Attended(Protocol):
     """How many are open now."""
     body_bytes: int
     """Of requests, held over all of them."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """In whose words it is refused."""
 
     def lease_problem(self, lease: str) -> str | None:
         """Why the lease is not accepted."""
@@ -210,9 +215,13 @@ class ModelConnection(asyncio.Protocol):
         self._body = []
         self._attempt.denied(denial.word)
         self._lingering = True
-        self.reply(denial.status, constant_reply(denial.word))
+        self.refuse(denial.status, denial.word)
 
     # the response
+
+    def refuse(self, status: int, word: str, headers: list[tuple[str, str]] | None = None) -> None:
+        """A whole response of the broker's own, by a word of its table."""
+        self.reply(status, constant_reply(word, self._attempt.dialect, status), headers)
 
     def reply(self, status: int, body: bytes, headers: list[tuple[str, str]] | None = None) -> None:
         """A whole response, in JSON where the headers do not say otherwise."""

@@ -1,10 +1,18 @@
 """Every body that the broker itself writes on the model socket: constant, echoing nothing. Pure.
 
-They have the shape of every dialect's error object, so that a harness shows the sentence, and words
-that harnesses do not take for a passing failure (no "rate limit", no "try again").
+Each dialect has its own error object, and the word stands where the vendor's SDK reads one. The
+sentences have no words that harnesses take for a passing failure (no "rate limit", no "try again").
+
+Sources: what openai 3.57, anthropic 2.14 and google-genai 3.6 make of an error body
+(`tests/conformance/sdk`).
 """
 
+from collections.abc import Callable
+from typing import Final
+
 import msgspec
+
+from stanchion.protocol.dialects import Dialect
 
 _SENTENCES = {
     "bad_request": "stanchion: the request is not valid HTTP/1.1 for this socket.",
@@ -35,10 +43,33 @@ _SENTENCES = {
 }
 
 
-def constant_reply(word: str) -> bytes:
-    """The body for a word of the table."""
-    error = {"message": _SENTENCES[word], "type": "stanchion_error", "code": f"stanchion_{word}"}
-    return msgspec.json.encode({"error": error, "type": "error"})
+def _openai(_: int, word: str, sentence: str) -> object:
+    """The SDK shows `message`, and has `type`, `code` and `param` on its exception."""
+    code = f"stanchion_{word}"
+    return {"error": {"message": sentence, "type": "stanchion_error", "param": None, "code": code}}
+
+
+def _anthropic(_: int, word: str, sentence: str) -> object:
+    """The SDK shows the whole, and has the inner `type` on its exception."""
+    return {"type": "error", "error": {"type": f"stanchion_{word}", "message": sentence}}
+
+
+def _gemini(status: int, word: str, sentence: str) -> object:
+    """The SDK has `code`, `status` and `message` on its exception; `status` is in capitals."""
+    return {"error": {"code": status, "message": sentence, "status": f"STANCHION_{word.upper()}"}}
+
+
+_SHAPES: Final[dict[Dialect, Callable[[int, str, str], object]]] = {
+    Dialect.OPENAI_CHAT: _openai,
+    Dialect.OPENAI_RESPONSES: _openai,
+    Dialect.ANTHROPIC_MESSAGES: _anthropic,
+    Dialect.GEMINI: _gemini,
+}
+
+
+def constant_reply(word: str, dialect: Dialect, status: int) -> bytes:
+    """The body for a word of the table; `status` is that of the answer, where the shape has it."""
+    return msgspec.json.encode(_SHAPES[dialect](status, word, _SENTENCES[word]))
 
 
 def models_reply(model: str) -> bytes:

@@ -16,7 +16,6 @@ from stanchion.broker.plane.pacing.pacer import Call, Failure, Verdict, failure_
 from stanchion.broker.plane.pacing.retry_after import CAP_MS
 from stanchion.broker.plane.pacing.trips import Trip
 from stanchion.broker.plane.pacing.turns import Turns
-from stanchion.broker.plane.replies import constant_reply
 from stanchion.protocol.exchange import Answered, ExchangeResult
 from stanchion.protocol.launch import Waits
 
@@ -71,6 +70,9 @@ class Listener(Protocol):
 
     def reply(self, status: int, body: bytes, headers: list[tuple[str, str]] | None = None) -> None:
         """Answer it."""
+
+    def refuse(self, status: int, word: str, headers: list[tuple[str, str]] | None = None) -> None:
+        """Answer it, with a word of the broker's own."""
 
     def watch(
         self,
@@ -229,8 +231,7 @@ class Sending:
             error_words="another request showed that the provider refuses the account",
             usage_why="the request was not sent",
         )
-        body = constant_reply("account_tripped")
-        return Answer(answered, lambda: self._down.reply(403, body))
+        return Answer(answered, lambda: self._down.refuse(403, "account_tripped"))
 
     def _never_sent(self, cause: str) -> Answer:
         answered = Answered(
@@ -238,10 +239,10 @@ class Sending:
             error_words=f"not sent: {cause}",
             usage_why="the request was not sent",
         )
-        body, headers = constant_reply("held_too_long"), [("retry-after", str(CAP_MS // 1000))]
+        headers = [("retry-after", str(CAP_MS // 1000))]
         return Answer(
             answered,
-            lambda: self._down.reply(503, body, headers),
+            lambda: self._down.refuse(503, "held_too_long", headers),
             retry_after_sent_ms=CAP_MS,
         )
 
