@@ -9,7 +9,6 @@ The provider below answers each request with the scenario's next turn: `root` fo
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from tempfile import TemporaryDirectory
 from threading import Thread
 
 from conformance.harness import native
+from fakes.file_there import until_there
 from stanchion.harness_adapters.base import Plan, Settings
 from stanchion.harness_adapters.opencode import OpenCode
 from stanchion.harness_adapters.opencode.config import VERSION
@@ -226,9 +226,7 @@ def _planned(scenario: Scenario, package: Path, base_url: str, root: Path) -> Pl
 
 def _terminate(work: Path) -> Callable[[Popen[bytes]], None]:
     def act(process: Popen[bytes]) -> None:
-        deadline = time.monotonic() + 60
-        while not (work / STARTED).exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until_there(work / STARTED, timeout_s=60)
         process.terminate()
 
     return act

@@ -1,10 +1,8 @@
 """Runs that the real Claude Code printed, replayed. Recorded by record_claude_code.py."""
 
-from pathlib import Path
-
-import msgspec
 import pytest
 
+from conformance.harness.recordings import Recorded, Recordings
 from stanchion.harness_adapters.base import Saved
 from stanchion.harness_adapters.claude_code import FALLBACK_CAP, ClaudeCode
 from stanchion.harness_adapters.claude_code.config import VERSION
@@ -12,35 +10,26 @@ from stanchion.protocol.events import StepSaved
 from stanchion.protocol.evidence import SessionEnd, SessionState
 from stanchion.protocol.transcript import ItemKind, TranscriptItem
 
-FOLDER = Path(__file__).parent / f"claude-code-{VERSION}"
 LIMIT = 128_000
 
 
-class Provenance(msgspec.Struct, forbid_unknown_fields=True):
-    harness: str
-    recorded: str
-    command: list[str]
-    scenario: str
-
-
-class Recording(msgspec.Struct, forbid_unknown_fields=True):
-    provenance: Provenance
-    returncode: int
+class Recording(Recorded):
     requests: list[tuple[int, str, bool, int]]
     stdout: list[str]
 
 
-def load(name: str) -> Recording:
-    return msgspec.json.decode((FOLDER / f"{name}.json").read_bytes(), type=Recording)
+RECORDED = Recordings("claude_code", VERSION, Recording)
+ALL = RECORDED.names
 
 
 def replay(name: str, lines: int | None = None) -> tuple[list[Saved], SessionEnd]:
     session = ClaudeCode().session()
-    saved = [item for line in load(name).stdout[:lines] for item in session.output(line.encode())]
+    saved = [
+        item
+        for line in RECORDED.load(name).stdout[:lines]
+        for item in session.output(line.encode())
+    ]
     return saved, session.end()
-
-
-ALL = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 @pytest.mark.parametrize(
@@ -60,13 +49,13 @@ def test_each_end_is_told_whatever_the_exit_code(
     name: str, exit_code: int, state: SessionState, counted: int
 ) -> None:
     _, end = replay(name)
-    assert load(name).returncode == exit_code
+    assert RECORDED.load(name).returncode == exit_code
     assert (end.state, end.steps) == (state, counted)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_each_request_is_as_declared_or_what_the_correction_is_declared_for(name: str) -> None:
-    requests = load(name).requests
+    requests = RECORDED.load(name).requests
     assert {effort for _, effort, _, _ in requests} == {"max"}
     assert {limit for limit, _, stream, _ in requests if stream} == {LIMIT}
     without = {limit for limit, _, stream, _ in requests if not stream}
@@ -75,7 +64,7 @@ def test_each_request_is_as_declared_or_what_the_correction_is_declared_for(name
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_run_that_broke_off_at_any_line_is_never_taken_for_a_good_end(name: str) -> None:
-    for cut in range(len(load(name).stdout)):
+    for cut in range(len(RECORDED.load(name).stdout)):
         assert replay(name, cut)[1].state is not SessionState.GOOD
 
 
@@ -84,13 +73,3 @@ def test_compactions_are_shown_and_are_no_steps() -> None:
     kinds = [item.kind for item in saved if isinstance(item, TranscriptItem)]
     assert kinds.count(ItemKind.COMPACTION) == 3
     assert sum(isinstance(item, StepSaved) for item in saved) == end.steps
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_each_recording_says_where_it_is_from_and_names_no_machine(name: str) -> None:
-    recording = load(name)
-    assert VERSION in recording.provenance.harness
-    assert recording.provenance.scenario
-    text = (FOLDER / f"{name}.json").read_text()
-    assert "/tmp/" not in text.replace("/scratch", "")
-    assert "/home/" not in text.replace("/scratch/home", "")

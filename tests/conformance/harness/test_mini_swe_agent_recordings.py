@@ -1,47 +1,33 @@
 """Runs that the real mini-swe-agent saved, replayed. Recorded by record_mini_swe_agent.py."""
 
 import json
-from pathlib import Path
 
-import msgspec
 import pytest
 
+from conformance.harness.recordings import Recorded, Recordings
 from stanchion.harness_adapters.base import Saved
 from stanchion.harness_adapters.mini_swe_agent import MiniSweAgent
 from stanchion.harness_adapters.mini_swe_agent.config import VERSION
 from stanchion.protocol.evidence import SessionEnd, SessionState
 from stanchion.protocol.transcript import ItemKind, TranscriptItem
 
-FOLDER = Path(__file__).parent / f"mini-swe-agent-{VERSION}"
 LIMIT = 128_000
 
 
-class Provenance(msgspec.Struct, forbid_unknown_fields=True):
-    harness: str
-    recorded: str
-    command: list[str]
-    scenario: str
-
-
-class Recording(msgspec.Struct, forbid_unknown_fields=True):
-    provenance: Provenance
-    returncode: int
+class Recording(Recorded):
     requests: list[tuple[int | None, int | None, str, bool, int]]
     exit_status: str | None
     messages: list[dict[str, object]]
 
 
-def load(name: str) -> Recording:
-    return msgspec.json.decode((FOLDER / f"{name}.json").read_bytes(), type=Recording)
+RECORDED = Recordings("mini_swe_agent", VERSION, Recording)
+ALL = RECORDED.names
 
 
 def replay(name: str, messages: int | None = None) -> tuple[list[Saved], SessionEnd]:
     session = MiniSweAgent().session()
-    saved = session.rows([(json.dumps({"messages": load(name).messages[:messages]}),)])
+    saved = session.rows([(json.dumps({"messages": RECORDED.load(name).messages[:messages]}),)])
     return saved, session.end()
-
-
-ALL = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
 @pytest.mark.parametrize(
@@ -63,25 +49,25 @@ def test_each_end_is_told_whatever_the_exit_code(
     name: str, exit_code: int, state: SessionState, counted: int
 ) -> None:
     _, end = replay(name)
-    assert load(name).returncode == exit_code
+    assert RECORDED.load(name).returncode == exit_code
     assert (end.state, end.steps) == (state, counted)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_each_request_is_as_declared_and_without_a_stream(name: str) -> None:
-    requests = {request[:4] for request in load(name).requests}
+    requests = {request[:4] for request in RECORDED.load(name).requests}
     assert requests == {(LIMIT, None, "max", False)}
 
 
 def test_its_own_tries_are_ten_and_a_refused_key_ends_it_at_once() -> None:
-    statuses = {name: [request[4] for request in load(name).requests] for name in ALL}
+    statuses = {name: [request[4] for request in RECORDED.load(name).requests] for name in ALL}
     assert statuses["error-400"] == [200, *[400] * 10]
     assert statuses["error-401"] == [200, 401]
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_run_that_broke_off_at_any_message_is_never_taken_for_a_good_end(name: str) -> None:
-    for cut in range(len(load(name).messages)):
+    for cut in range(len(RECORDED.load(name).messages)):
         assert replay(name, cut)[1].state is not SessionState.GOOD
 
 
@@ -92,13 +78,3 @@ def test_the_transcript_of_both_apis_has_the_same_parts() -> None:
     ]
     assert kinds[0] == kinds[1]
     assert {ItemKind.REASONING, ItemKind.TEXT, ItemKind.TOOL} <= set(kinds[0])
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_each_recording_says_where_it_is_from_and_names_no_machine(name: str) -> None:
-    recording = load(name)
-    assert VERSION in recording.provenance.harness
-    assert recording.provenance.scenario
-    text = (FOLDER / f"{name}.json").read_text()
-    assert "/tmp/" not in text
-    assert "/root/" not in text

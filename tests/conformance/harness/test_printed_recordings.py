@@ -1,58 +1,39 @@
 """Runs that real harnesses printed, replayed. Recorded by record_printed.py."""
 
-from pathlib import Path
-
-import msgspec
 import pytest
 
+from conformance.harness.recordings import Recorded, Recordings
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import Saved, TaskListSaved
 from stanchion.protocol.events import StepSaved
 from stanchion.protocol.evidence import SessionEnd, SessionState
 from stanchion.protocol.transcript import ItemKind, TranscriptItem
 
-FOLDERS = {"gemini_cli": "gemini-cli-0.61.0", "pi": "pi-1.6.0", "qwen_code": "qwen-code-0.15.10"}
+HARNESSES = ("gemini_cli", "pi", "qwen_code")
 LIMIT = 128_000
 
 
-class Provenance(msgspec.Struct, forbid_unknown_fields=True):
-    harness: str
-    recorded: str
-    command: list[str]
-    scenario: str
-
-
-class Recording(msgspec.Struct, forbid_unknown_fields=True):
-    provenance: Provenance
-    returncode: int
+class Recording(Recorded):
     requests: list[tuple[int, str, bool, int]]
     stdout: list[str]
-    rows: list[tuple[str, str]] = []
+    rows: tuple[tuple[str, str], ...] = ()
     """Of those that save their session as well: file and line."""
 
 
-def path_of(harness: str, name: str) -> Path:
-    return Path(__file__).parent / FOLDERS[harness] / f"{name}.json"
-
-
-def load(harness: str, name: str) -> Recording:
-    return msgspec.json.decode(path_of(harness, name).read_bytes(), type=Recording)
+RECORDED = {
+    harness: Recordings(harness, registry.adapter(harness).versions[-1], Recording)
+    for harness in HARNESSES
+}
+ALL = [(harness, name) for harness in HARNESSES for name in RECORDED[harness].names]
 
 
 def replay(harness: str, name: str, lines: int | None = None) -> tuple[list[Saved], SessionEnd]:
     session = registry.adapter(harness).session()
-    recording = load(harness, name)
+    recording = RECORDED[harness].load(name)
     printed = recording.stdout[:lines]
     saved = session.rows(recording.rows)
     saved += [item for line in printed for item in session.output(line.encode())]
     return saved, session.end()
-
-
-ALL = [
-    (harness, path.stem)
-    for harness, folder in FOLDERS.items()
-    for path in sorted((Path(__file__).parent / folder).glob("*.json"))
-]
 
 
 @pytest.mark.parametrize(
@@ -91,13 +72,13 @@ def test_each_end_is_told_whatever_the_exit_code(
     harness: str, name: str, exit_code: int, state: SessionState, counted: int
 ) -> None:
     _, end = replay(harness, name)
-    assert load(harness, name).returncode == exit_code
+    assert RECORDED[harness].load(name).returncode == exit_code
     assert (end.state, end.steps) == (state, counted)
 
 
 @pytest.mark.parametrize(("harness", "name"), ALL)
 def test_each_request_is_as_declared(harness: str, name: str) -> None:
-    requests = load(harness, name).requests
+    requests = RECORDED[harness].load(name).requests
     assert {limit for limit, _, _, _ in requests} == {LIMIT}
     assert len({effort for _, effort, _, _ in requests}) == 1
 
@@ -106,7 +87,7 @@ def test_each_request_is_as_declared(harness: str, name: str) -> None:
 def test_a_run_that_broke_off_at_any_line_is_never_taken_for_a_good_end(
     harness: str, name: str
 ) -> None:
-    for cut in range(len(load(harness, name).stdout)):
+    for cut in range(len(RECORDED[harness].load(name).stdout)):
         assert replay(harness, name, cut)[1].state is not SessionState.GOOD
 
 
@@ -127,14 +108,3 @@ def test_the_task_list_is_followed() -> None:
     saved, _ = replay("qwen_code", "task-list")
     lists = [item.items for item in saved if isinstance(item, TaskListSaved)]
     assert [(one.content, one.status) for one in lists[-1]] == [("write it", "in_progress")]
-
-
-@pytest.mark.parametrize(("harness", "name"), ALL)
-def test_each_recording_says_where_it_is_from_and_names_no_machine(harness: str, name: str) -> None:
-    recording = load(harness, name)
-    assert registry.adapter(harness).versions[-1] in recording.provenance.harness
-    assert recording.provenance.scenario
-    text = path_of(harness, name).read_text()
-    text = text.replace(".gemini/tmp/", "")
-    assert "/tmp/" not in text.replace("/scratch", "")
-    assert "/home/" not in text.replace("/scratch/home", "")

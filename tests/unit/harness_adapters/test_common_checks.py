@@ -6,7 +6,9 @@ import pytest
 from stanchion.harness_adapters import common_checks as common
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import Refusal, RefusedError
-from unit.harness_adapters.claude_code.claude_launches import PLAIN
+from unit.harness_adapters.plain_launch import plain
+
+PLAIN = plain(Dialect.ANTHROPIC_MESSAGES)
 
 RESERVED = common.Reserved(prefixes=("SOME_", "OTHER"), names=("EXACTLY",))
 DIALECTS = (Dialect.GEMINI, Dialect.OPENAI_CHAT)

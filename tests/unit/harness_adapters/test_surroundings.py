@@ -1,7 +1,10 @@
 from dataclasses import replace
 
 from stanchion.harness_adapters.surroundings import surroundings
-from unit.harness_adapters.claude_code.claude_launches import PLAIN
+from stanchion.protocol.dialects import Dialect
+from unit.harness_adapters.plain_launch import plain
+
+PLAIN = plain(Dialect.ANTHROPIC_MESSAGES)
 
 
 def test_the_relay_is_never_asked_for_through_a_proxy() -> None:

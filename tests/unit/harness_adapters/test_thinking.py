@@ -8,7 +8,9 @@ from stanchion.harness_adapters.base import Settings
 from stanchion.harness_adapters.thinking import RULES, check_budget
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
-from unit.harness_adapters.opencode.launches import PLAIN
+from unit.harness_adapters.plain_launch import plain
+
+PLAIN = plain(Dialect.OPENAI_CHAT)
 
 ANTHROPIC, GEMINI = Dialect.ANTHROPIC_MESSAGES, Dialect.GEMINI
 

@@ -5,7 +5,9 @@ import pytest
 from stanchion.harness_adapters.claude_code import FALLBACK_CAP, ClaudeCode
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
-from unit.harness_adapters.claude_code.claude_launches import HOME, PLAIN
+from unit.harness_adapters.plain_launch import HOME, plain
+
+PLAIN = plain(Dialect.ANTHROPIC_MESSAGES)
 
 MESSAGES = Dialect.ANTHROPIC_MESSAGES
 

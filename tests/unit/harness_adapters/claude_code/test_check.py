@@ -6,7 +6,9 @@ import pytest
 from stanchion.harness_adapters.claude_code.check import check
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
-from unit.harness_adapters.claude_code.claude_launches import PLAIN
+from unit.harness_adapters.plain_launch import plain
+
+PLAIN = plain(Dialect.ANTHROPIC_MESSAGES)
 
 DIALECTS = (Dialect.ANTHROPIC_MESSAGES,)
 

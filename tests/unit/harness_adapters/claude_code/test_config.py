@@ -4,7 +4,10 @@ import pytest
 
 from stanchion.harness_adapters.base import Settings, Written
 from stanchion.harness_adapters.claude_code import config
-from unit.harness_adapters.claude_code.claude_launches import HOME, PLAIN
+from stanchion.protocol.dialects import Dialect
+from unit.harness_adapters.plain_launch import HOME, plain
+
+PLAIN = plain(Dialect.ANTHROPIC_MESSAGES)
 
 SETTINGS = f"{config.folder(HOME)}/settings.json"
 

@@ -3,7 +3,9 @@ from dataclasses import replace
 from stanchion.harness_adapters.base import LinesStore, all_corrections
 from stanchion.harness_adapters.codex import Codex
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
-from unit.harness_adapters.codex.codex_launches import HOME, PLAIN
+from unit.harness_adapters.plain_launch import HOME, plain
+
+PLAIN = plain(Dialect.OPENAI_RESPONSES)
 
 RESPONSES = Dialect.OPENAI_RESPONSES
 

@@ -6,7 +6,9 @@ import pytest
 from stanchion.harness_adapters.codex.check import LEAST_CONTEXT, check
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 from stanchion.protocol.refusal import RefusedError
-from unit.harness_adapters.codex.codex_launches import PLAIN
+from unit.harness_adapters.plain_launch import plain
+
+PLAIN = plain(Dialect.OPENAI_RESPONSES)
 
 DIALECTS = (Dialect.OPENAI_RESPONSES,)
 

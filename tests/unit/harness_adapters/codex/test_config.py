@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from stanchion.harness_adapters.base import Settings, Written
 from stanchion.harness_adapters.codex import config
-from unit.harness_adapters.codex.codex_launches import PLAIN
+from stanchion.protocol.dialects import Dialect
+from unit.harness_adapters.plain_launch import plain
+
+PLAIN = plain(Dialect.OPENAI_RESPONSES)
 
 NOTHING = Written(model=None, base_url=None, output_limit=None, context=None, effort=None)
 

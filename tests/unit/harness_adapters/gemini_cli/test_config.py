@@ -8,30 +8,18 @@ from stanchion.harness_adapters.base import LinesStore, Settings, Written
 from stanchion.harness_adapters.gemini_cli import GeminiCli, config
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
+from unit.harness_adapters import plain_launch
+from unit.harness_adapters.plain_launch import HOME, plain
 
-HOME = "/home/agent"
-PLAIN = Settings(
-    model="future-9",
-    base_url="http://127.0.0.1:4711",
-    dialect=Dialect.GEMINI,
-    output_limit=128_000,
-    context=None,
-    effort="high",
-    instruction='Say "hello"\nand stop.',
-    home=HOME,
-    workdir="/work",
-    package_dir="/opt/harness",
-    env={"PATH": "/image/bin", "TASK": "1"},
-)
+PLAIN = plain(Dialect.GEMINI, effort="high")
 SETTINGS = f"{config.folder(HOME)}/.gemini/settings.json"
 
 
 def read_back(settings: Settings, **changed: object) -> Written:
     """What the adapter reads from what it planned, its settings changed by these."""
-    plan = GeminiCli().plan(settings)
-    written = {file.path: (file.text or "").encode() for file in plan.files}
-    table = {**json.loads(written[SETTINGS]), **changed}
-    return GeminiCli().read_back(plan.env, {**written, SETTINGS: json.dumps(table).encode()})
+    return plain_launch.read_back(
+        GeminiCli(), settings, SETTINGS, lambda table: table.update(changed)
+    )
 
 
 @pytest.mark.parametrize("model", ["future-9", "gemma-4-31b-it"])

@@ -6,7 +6,9 @@ from stanchion.harness_adapters.base import all_corrections
 from stanchion.harness_adapters.opencode import BINARY, OpenCode
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
-from unit.harness_adapters.opencode.launches import HOME, PLAIN
+from unit.harness_adapters.plain_launch import HOME, plain
+
+PLAIN = plain(Dialect.OPENAI_CHAT)
 
 
 def test_the_program_itself_is_started_with_the_instruction_verbatim_on_its_input() -> None:

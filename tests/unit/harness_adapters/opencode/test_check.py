@@ -8,7 +8,9 @@ from stanchion.harness_adapters.opencode.check import check
 from stanchion.harness_adapters.opencode.packages import CEILINGS, PACKAGES
 from stanchion.protocol.dialects import EFFORT_WORDS, Dialect
 from stanchion.protocol.refusal import Refusal, RefusedError
-from unit.harness_adapters.opencode.launches import PLAIN
+from unit.harness_adapters.plain_launch import plain
+
+PLAIN = plain(Dialect.OPENAI_CHAT)
 
 DIALECTS = tuple(PACKAGES)
 MESSAGES = Dialect.ANTHROPIC_MESSAGES

@@ -9,7 +9,9 @@ from stanchion.harness_adapters.base import Settings, Written
 from stanchion.harness_adapters.opencode import config
 from stanchion.harness_adapters.opencode.packages import PACKAGES
 from stanchion.protocol.dialects import Dialect
-from unit.harness_adapters.opencode.launches import HOME, PLAIN
+from unit.harness_adapters.plain_launch import HOME, plain
+
+PLAIN = plain(Dialect.OPENAI_CHAT)
 
 FOLDER = f"{HOME}/.config/opencode"
 NOTHING = Written(model=None, base_url=None, output_limit=None, context=None, effort=None)

@@ -7,31 +7,21 @@ from stanchion.harness_adapters.base import Settings, Written
 from stanchion.harness_adapters.pi import Pi, config
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
+from unit.harness_adapters import plain_launch
+from unit.harness_adapters.plain_launch import HOME, plain
 
-HOME = "/home/agent"
-PLAIN = Settings(
-    model="maker/future-9:large",
-    base_url="http://127.0.0.1:4711",
-    dialect=Dialect.OPENAI_CHAT,
-    output_limit=128_000,
-    context=None,
-    effort="max",
-    instruction='Say "hello"\nand stop.',
-    home=HOME,
-    workdir="/work",
-    package_dir="/opt/harness",
-    env={"PATH": "/image/bin", "TASK": "1"},
-)
+PLAIN = plain(Dialect.OPENAI_CHAT, model="maker/future-9:large")
 MODELS = f"{config.folder(HOME)}/models.json"
 
 
 def read_back(settings: Settings, **changed: object) -> Written:
     """What the adapter reads from what it planned, the one model changed by these."""
-    plan = Pi().plan(settings)
-    written = {file.path: (file.text or "").encode() for file in plan.files}
-    table = json.loads(written[MODELS])
-    table["providers"]["stanchion"]["models"][0] |= changed
-    return Pi().read_back(plan.env, {**written, MODELS: json.dumps(table).encode()})
+    return plain_launch.read_back(
+        Pi(),
+        settings,
+        MODELS,
+        lambda table: table["providers"]["stanchion"]["models"][0].update(changed),
+    )
 
 
 @pytest.mark.parametrize("dialect", config.APIS)

@@ -7,32 +7,18 @@ from stanchion.harness_adapters.base import Settings, Written
 from stanchion.harness_adapters.qwen_code import QwenCode, config
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
+from unit.harness_adapters import plain_launch
+from unit.harness_adapters.plain_launch import HOME, plain
 
-HOME = "/home/agent"
-PLAIN = Settings(
-    model="maker/future-9",
-    base_url="http://127.0.0.1:4711",
-    dialect=Dialect.OPENAI_CHAT,
-    output_limit=128_000,
-    context=None,
-    effort="max",
-    instruction='Say "hello"\nand stop.',
-    home=HOME,
-    workdir="/work",
-    package_dir="/opt/harness",
-    env={"PATH": "/image/bin", "TASK": "1"},
-)
+PLAIN = plain(Dialect.OPENAI_CHAT, model="maker/future-9")
 SETTINGS = f"{config.folder(HOME)}/settings.json"
 
 
 def read_back(settings: Settings, **changed: object) -> Written:
     """What the adapter reads from what it planned, the settings' model changed by these."""
-    adapter = QwenCode()
-    plan = adapter.plan(settings)
-    written = {file.path: (file.text or "").encode() for file in plan.files}
-    table = json.loads(written[SETTINGS])
-    table["model"] |= changed
-    return adapter.read_back(plan.env, {**written, SETTINGS: json.dumps(table).encode()})
+    return plain_launch.read_back(
+        QwenCode(), settings, SETTINGS, lambda table: table["model"].update(changed)
+    )
 
 
 @pytest.mark.parametrize("limit", [1, 8_000, 64_000, 128_000, 200_000])
