@@ -15,7 +15,7 @@ def minutes(count):
     time.sleep(count * 60 / SCALE)
 def seconds(count):
     time.sleep(count / SCALE)
-def request(turn=None):
+def request(turn=None, read=lambda response: response.read()):
     # One model request, as a harness makes it; the answer's bytes, or the error that a client sees.
     turn = TURN[0] if turn is None else turn
     messages = [{"role": "user", "content": "go"}]
@@ -31,7 +31,7 @@ def request(turn=None):
         connection.request("POST", url.path + "/v1/chat/completions", json.dumps(body),
                            {"Content-Type": "application/json"})
         response = connection.getresponse()
-        return response.status, response.read()
+        return response.status, read(response)
     except (OSError, http.client.HTTPException) as error:
         return None, repr(error).encode()
     finally:
@@ -44,6 +44,9 @@ def turn(reason="stop"):
     TURN[0] += 1
     save(step=reason, counts=reason in ("stop", "tool-calls", "length"))
     return said
+def hang_up():
+    # A request whose answer has begun and is waited for no longer.
+    request(read=lambda response: response.readline())
 def answer(text="right"):
     with open(ANSWER, "w") as file:
         file.write(text)

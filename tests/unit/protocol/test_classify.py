@@ -205,6 +205,21 @@ ROWS = [
     Row("empty", claim(session=SessionEnd(state=SessionState.EMPTY)), EndReason.SESSION_ERROR),
     Row("cut and believed", wire(whole=2, last_result_ok=False), EndReason.SESSION_ERROR),
     Row("cut beside the last word", wire(whole=3, last_result_ok=False), EndReason.COMPLETED),
+    Row(
+        "cut after the last step",
+        wire(whole=9, last_result_ok=False, last_left=False),
+        EndReason.SESSION_ERROR,
+    ),
+    Row(
+        "hung up on after the last word",
+        wire(whole=3, last_result_ok=False, last_left=True),
+        EndReason.COMPLETED,
+    ),
+    Row(
+        "hung up on and believed",
+        wire(whole=2, last_result_ok=False, last_left=True),
+        EndReason.SESSION_ERROR,
+    ),
     Row("steps more than answers", wire(whole=2), EndReason.COMPLETED),
     Row("whole answers not counted", wire(last_result_ok=False), EndReason.COMPLETED),
     Row(
@@ -281,6 +296,7 @@ def test_any_evidence_has_exactly_one_outcome(seen: Evidence) -> None:
     if outcome.reason is EndReason.COMPLETED:
         assert seen.claim is not None
         assert seen.wire.completed > 0
+        assert seen.wire.last_result_ok is not False or seen.wire.last_left is not False
 
 
 def test_the_detail_of_a_lost_sandbox_or_broker_is_the_witness_own() -> None:

@@ -163,6 +163,9 @@ class WireFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the last exchange ended with a terminal event; None without an exchange."""
     last_has_content: bool | None = None
     """Whether the last exchange brought text or a tool call; None = none, or not recorded."""
+    last_left: bool | None = None
+    """Whether the last exchange ended because the harness hung up, or its lease was over; None =
+    none, or not recorded by that version."""
     length_stops: int = 0
     mismatch: Mismatch | None = None
     enforced: bool = True

@@ -54,6 +54,14 @@ def test_a_completed_response_without_content_is_whole_all_the_same() -> None:
     assert folded(empty, GOOD).facts(enforced=True).last_has_content is True
 
 
+def test_whoever_hung_up_is_told_from_an_answer_that_broke_off() -> None:
+    left = {ExchangeResult.CLIENT_GONE, ExchangeResult.REVOKED}
+    for result in ExchangeResult:
+        facts = folded(GOOD, Answered(result=result, status=200)).facts(enforced=True)
+        assert facts.last_left is (result in left)
+    assert WireFold().facts(enforced=True).last_left is None
+
+
 def test_one_response_without_usage_makes_the_sum_unknown() -> None:
     silent = Answered(result=ExchangeResult.TRUNCATED, status=200)
     wire = folded(GOOD, silent)

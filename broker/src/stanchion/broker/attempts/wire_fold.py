@@ -21,6 +21,8 @@ from stanchion.protocol.exchange import (
 )
 from stanchion.protocol.usage import Usage, agreed, mixed, total
 
+_LEFT = frozenset({ExchangeResult.CLIENT_GONE, ExchangeResult.REVOKED})
+"""What did not end an answer, but the wish for one."""
 MOST_RESPONSES = 20_000
 """With tool calls, that are remembered."""
 
@@ -219,6 +221,7 @@ class WireFold:
             last_finish=None if last is None else last.finish,
             last_result_ok=None if last is None else last.result is ExchangeResult.COMPLETED,
             last_has_content=None if last is None else last.has_content,
+            last_left=None if last is None else last.result in _LEFT,
             length_stops=self.length_stops,
             mismatch=self.mismatch,
             enforced=enforced,

@@ -207,7 +207,9 @@ def _session_error(evidence: Evidence) -> str | None:
     if session is None:
         return None
     if session.state is SessionState.GOOD:
-        return _believed_what_was_cut(evidence.wire, session.steps)
+        return _left_unanswered(evidence.wire) or _believed_what_was_cut(
+            evidence.wire, session.steps
+        )
     if session.state is SessionState.UNKNOWN:
         return _last_unanswered(evidence)
     if evidence.wire.completed == 0 and session.state is SessionState.EMPTY:
@@ -215,11 +217,21 @@ def _session_error(evidence: Evidence) -> str | None:
     return f"exit 0, but the session ended {session.state}: {session.detail or 'no detail'}"
 
 
+def _left_unanswered(wire: WireFacts) -> str | None:
+    """A good end stands on a whole last answer, whatever the harness made of what it got instead.
+
+    One that it hung up on itself was none of its end.
+    """
+    if wire.completed == 0 or wire.last_result_ok is not False or wire.last_left is not False:
+        return None
+    return "exit 0 and a session that ended well, but the last request got no whole answer"
+
+
 def _believed_what_was_cut(wire: WireFacts, steps: int | None) -> str | None:
     """Where the last answer broke off, a harness may have saved it as if it were whole.
 
-    It shows by one step more than there were whole answers. A request that broke off and was saved
-    as no step (one beside the last word, one that was asked again) says nothing.
+    It shows by one step more than there were whole answers. A request that the harness hung up on,
+    and saved as no step, says nothing.
     """
     if wire.last_result_ok is not False or wire.whole is None or steps is None:
         return None
