@@ -52,8 +52,11 @@ ENDINGS = {
     "empty": ('[[turn]]\nreasoning = "hm"\nfinish = "stop"\n' * 9, None),
     "refused": ('[[turn]]\nfault = {kind = "status", status = 401}\n', "provider_refused"),
     "broken off": (BREAKS_OFF, None),
+    "filtered": ('[[turn]]\ntext = "I will"\nfinish = "FILTERED"\n' * 9, None),
 }  # fmt: skip
 """What the provider does after a first step, and the reason; None = it differs, see NOT_CLEAN."""
+FILTERED = {"gemini_cli": "SAFETY"}
+"""What its API says of an answer that it withholds, where that is not `content_filter`."""
 NOT_CLEAN = {
     EndReason.SESSION_ERROR, EndReason.HARNESS_EXIT, EndReason.NO_RESPONSE,
     EndReason.STALLED_FAILING,
@@ -115,6 +118,7 @@ def test_no_failure_is_taken_for_a_clean_end(
     stanchion: Stanchion, harness: str, ending: str, tmp_path: Path
 ) -> None:
     turns, reason = ENDINGS[ending]
+    turns = turns.replace("FILTERED", FILTERED.get(harness, "content_filter"))
     task = small_task(
         tmp_path / "task", tests=WROTE_IT, rehearsal=f"version = 1\n{WRITES}{turns}",
         toml=QUIET,

@@ -203,6 +203,15 @@ ROWS = [
         "rejected", claim(session=SessionEnd(state=SessionState.REJECTED)), EndReason.SESSION_ERROR
     ),
     Row("empty", claim(session=SessionEnd(state=SessionState.EMPTY)), EndReason.SESSION_ERROR),
+    Row("withheld and believed", wire(last_finish=Finish.CONTENT_FILTER), EndReason.SESSION_ERROR),
+    Row(
+        "withheld, and a crash behind the believed end",
+        msgspec.structs.replace(
+            wire(last_finish=Finish.CONTENT_FILTER),
+            claim=claim(wait=WaitStatus(exit_code=1)).claim,
+        ),
+        EndReason.SESSION_ERROR,
+    ),
     Row("cut and believed", wire(whole=2, last_result_ok=False), EndReason.SESSION_ERROR),
     Row("cut beside the last word", wire(whole=3, last_result_ok=False), EndReason.COMPLETED),
     Row(
@@ -324,6 +333,7 @@ def test_a_launch_without_a_model_misses_no_response() -> None:
         ({"last_has_content": True}, EndReason.COMPLETED),
         ({"last_result_ok": False, "last_has_content": False}, EndReason.SESSION_ERROR),
         ({"last_has_content": False}, EndReason.SESSION_ERROR),
+        ({"last_finish": Finish.CONTENT_FILTER}, EndReason.SESSION_ERROR),
         ({"completed": 0, "last_has_content": False}, EndReason.NO_RESPONSE),
     ],
 )

@@ -206,6 +206,8 @@ def _session_error(evidence: Evidence) -> str | None:
     session = evidence.claim.session if evidence.claim else None
     if session is None:
         return None
+    if evidence.wire.last_finish is Finish.CONTENT_FILTER:
+        return "the provider withheld the last answer (a content filter) and nothing followed"
     if session.state is SessionState.GOOD:
         return _left_unanswered(evidence.wire) or _believed_what_was_cut(
             evidence.wire, session.steps
