@@ -1,11 +1,17 @@
+import dataclasses
 import hashlib
 
 import pytest
 
 from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC
 from stanchion.broker.plane.dialects.gemini import READER as GEMINI
-from stanchion.broker.plane.dialects.openai_chat import READER
-from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
+from stanchion.broker.plane.dialects.openai_chat import READER, ChatFold
+from stanchion.broker.plane.response_reader import (
+    MAX_UNREAD_BYTES,
+    Form,
+    ResponseReader,
+    form_of,
+)
 from stanchion.protocol.exchange import AnswerFlag, ErrorClass, ExchangeResult
 
 TEXT = b'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
@@ -87,6 +93,47 @@ def test_the_digest_covers_every_byte() -> None:
     assert answered.body_sha256 == hashlib.sha256(TEXT + STOP + DONE).hexdigest()
     assert answered.body_bytes == len(TEXT + STOP + DONE)
     assert tap.semantic_events == 3
+
+
+def test_what_is_read_late_counts_from_when_it_came() -> None:
+    tap = reader()
+    assert tap.semantic_at == float("-inf")
+    for piece, at in ((TEXT, 1.0), (TEXT[:9], 2.0), (TEXT[9:], 3.0), (b": ping\n\n", 4.0)):
+        assert tap.holds_from(piece) is None
+        tap.saw(piece, at)
+    assert tap.semantic_at == 3.0
+    tap.saw(TEXT, 5.0)
+    assert (tap.semantic_at, tap.semantic_events) == (5.0, 3)
+
+
+@pytest.mark.parametrize("piece", [TEXT, TEXT[:-1], b"data: " + b"x" * 5000])
+def test_what_waits_to_be_read_is_bounded(piece: bytes) -> None:
+    read: list[bytes] = []
+
+    class Fold(ChatFold):
+        def stream_event(self, data: bytes) -> bool:
+            read.append(data)
+            return super().stream_event(data)
+
+    tap = ResponseReader(
+        dataclasses.replace(READER, new_fold=Fold), status=200, form=Form.EVENTS, output_limit=5
+    )
+    came = 0
+    while came < 4 * MAX_UNREAD_BYTES:
+        tap.saw(piece + b"\n\n", 0.0)
+        came += len(piece) + 2
+        assert came - sum(map(len, read)) - 10 * len(read) <= MAX_UNREAD_BYTES + len(piece)
+    assert read
+
+
+def test_a_terminal_event_behind_unread_ones_is_decided_at_once() -> None:
+    tap = reader()
+    for _ in range(3):
+        assert tap.holds_from(TEXT) is None
+        tap.saw(TEXT, 0.0)
+    assert tap.holds_from(DONE) is not None
+    tap.saw(DONE, 0.0)
+    assert (tap.terminal, tap.semantic_events) == (True, 4)
 
 
 def test_comments_are_no_semantic_events() -> None:

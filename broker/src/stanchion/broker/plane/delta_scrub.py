@@ -69,6 +69,11 @@ class _Thread:
 class DeltaScrub:
     """Bytes in, of which no single string holds a whole key; bytes out, nor do several strings."""
 
+    __slots__ = (
+        "_escaped_sign", "_families", "_found", "_full_at", "_held", "_left", "_letter", "_line",
+        "_read", "_recent", "_sign", "_starts", "_threads",
+    )  # fmt: skip
+
     def __init__(self, spellings: Spellings, found: Callable[[bytes], None]) -> None:
         """`found` takes all that came and has not left, before any of it is changed."""
         self._families = spellings.texts

@@ -77,21 +77,11 @@ class Attended(Protocol):
 class ModelConnection(asyncio.Protocol):
     """One connection, from its first byte to its close."""
 
-    _transport: asyncio.Transport | None = None
-    _accepted: Accepted | None = None
-    _parser: httptools.HttpRequestParser | None = None
-    _body_bytes = 0
-    _raw_bytes = 0
-    _surplus_bytes = 0
-    _asked = False
-    _timer: asyncio.TimerHandle | None = None
-    _chunked = False
-    _finished = False
-    _lingering = False
-    """Whether a refusal is out and the rest of its request is let pass."""
-    gone = False
-    started = False
-    """Whether a response has begun."""
+    __slots__ = (
+        "_accepted", "_asked", "_attempt", "_body", "_body_bytes", "_chunked", "_finished",
+        "_head", "_limits", "_lingering", "_loop", "_on_gone", "_on_pause", "_on_resume",
+        "_parser", "_raw_bytes", "_surplus_bytes", "_timer", "_transport", "gone", "started",
+    )  # fmt: skip
 
     def __init__(self, attempt: Attended, loop: asyncio.AbstractEventLoop) -> None:
         self._attempt = attempt
@@ -102,6 +92,21 @@ class ModelConnection(asyncio.Protocol):
         self._on_gone: Callable[[], None] = _nothing
         self._on_pause: Callable[[], None] = _nothing
         self._on_resume: Callable[[], None] = _nothing
+        self._transport: asyncio.Transport | None = None
+        self._accepted: Accepted | None = None
+        self._parser: httptools.HttpRequestParser | None = None
+        self._body_bytes = 0
+        self._raw_bytes = 0
+        self._surplus_bytes = 0
+        self._asked = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._chunked = False
+        self._finished = False
+        self._lingering = False
+        """Whether a refusal is out and the rest of its request is let pass."""
+        self.gone = False
+        self.started = False
+        """Whether a response has begun."""
 
     # asyncio.Protocol
 

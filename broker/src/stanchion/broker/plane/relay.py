@@ -21,13 +21,15 @@ MAX_HELD_BYTES = 64 * 1024
 class Tap(Protocol):
     """Who reads the copy."""
 
-    semantic_events: int
+    @property
+    def semantic_at(self) -> float:
+        """When the last bytes came that completed a semantic event; minus infinity = none did."""
 
     def holds_from(self, data: bytes) -> int | None:
         """Where a terminal event may start in the next bytes; None = nowhere."""
 
-    def saw(self, data: bytes) -> None:
-        """Read bytes."""
+    def saw(self, data: bytes, at: float) -> None:
+        """Read bytes that came at this time, now or once somebody asks what they said."""
 
     @property
     def terminal(self) -> bool:
@@ -108,6 +110,12 @@ _ENDS = {
 class Flow:
     """One relay under way; `revoke` ends it from outside."""
 
+    __slots__ = (
+        "_as_it_comes", "_down", "_drained_bytes", "_draining", "_due", "_held", "_holding",
+        "_limits", "_loop", "_on_alive", "_over", "_result", "_scrub", "_tap", "_tell_at",
+        "_timer", "_up", "_wait",
+    )  # fmt: skip
+
     def __init__(
         self,
         up: Upstream,
@@ -122,15 +130,20 @@ class Flow:
         self._up, self._down, self._tap, self._limits = up, down, tap, limits
         self._on_alive = on_alive
         self._scrub = scrub
-        self._alive_at = float("-inf")
+        self._tell_at = float("-inf")
+        """When the next sign of life is due to be told."""
         self._held = bytearray()
+        self._as_it_comes = tap.by_events
+        """Whether bytes leave before they are read."""
         self._holding = False
         self._draining = False
+        self._over = False
         self._drained_bytes = 0
         self._result: asyncio.Future[Relayed] = self._loop.create_future()
         self._wait = (limits.idle_s, RelayEnd.IDLE)
         """For how long, and what its end is."""
         self._due = self._loop.time() + limits.idle_s
+        """Where nothing semantic comes."""
         self._timer = self._loop.call_at(self._due, self._late)
 
     async def run(self) -> Relayed:
@@ -142,6 +155,7 @@ class Flow:
         try:
             relayed = await self._result
         except BaseException:
+            self._over = True
             self._up.close()
             raise
         finally:
@@ -158,37 +172,44 @@ class Flow:
     # bytes
 
     def _received(self, data: bytes) -> None:
-        if self._result.done():
+        if self._over:
             return
         clean = data if self._scrub is None else self._scrub.feed(data)
         if clean:
             self._body(clean)
 
     def _body(self, data: bytes) -> None:
-        before = self._tap.semantic_events
-        if self._draining:
-            self._drain(data)
-        elif not self._tap.by_events:
+        now = self._loop.time()
+        if self._as_it_comes:
+            place = self._tap.holds_from(data)
+            if place is None:
+                self._down.write(data)
+                self._tap.saw(data, now)
+            else:
+                self._hold(data, place, now)
+        elif self._draining:
+            self._drain(data, now)
+        elif self._holding:
+            self._held += data
+            self._tap.saw(data, now)
+            self._decide()
+        else:
             self._pass(bytes(self._held))
             self._held[:] = data
-            self._tap.saw(data)
-        else:
-            self._event_bytes(data)
-        if self._tap.semantic_events > before:
-            self._semantic()
+            self._tap.saw(data, now)
+        if now >= self._tell_at and self._tap.semantic_at == now:
+            self._tell_at = now + self._limits.alive_every_s
+            self._on_alive()
 
-    def _event_bytes(self, data: bytes) -> None:
-        if not self._holding:
-            place = self._tap.holds_from(data)
-            self._pass(data if place is None else data[:place])
-            self._tap.saw(data)
-            if place is None:
-                return
-            self._holding = True
-            self._held += data[place:]
-        else:
-            self._held += data
-            self._tap.saw(data)
+    def _hold(self, data: bytes, place: int, now: float) -> None:
+        """From this place on, until it is known whether it ends the stream."""
+        self._pass(data[:place])
+        self._held += data[place:]
+        self._as_it_comes, self._holding = False, True
+        self._tap.saw(data, now)
+        self._decide()
+
+    def _decide(self) -> None:
         if self._tap.terminal:
             self._linger()
         elif not self._tap.undecided or len(self._held) > MAX_HELD_BYTES:
@@ -196,13 +217,14 @@ class Flow:
             self._pass(bytes(self._held))
             self._held.clear()
             self._holding = self._tap.undecided
+            self._as_it_comes = not self._holding
 
     def _pass(self, data: bytes) -> None:
         if data:
             self._down.write(data)
 
-    def _drain(self, data: bytes) -> None:
-        self._tap.saw(data)
+    def _drain(self, data: bytes, now: float) -> None:
+        self._tap.saw(data, now)
         self._drained_bytes += len(data)
         if self._tap.terminal:
             self._stop(RelayEnd.CLIENT_GONE)
@@ -210,15 +232,6 @@ class Flow:
             self._stop(RelayEnd.DRAIN)
 
     # waits
-
-    def _semantic(self) -> None:
-        """No timer is touched for an event: the one that runs looks at the time when it is due."""
-        now = self._loop.time()
-        if self._wait[1] is RelayEnd.IDLE:
-            self._due = now + self._wait[0]
-        if now - self._alive_at >= self._limits.alive_every_s:
-            self._alive_at = now
-            self._on_alive()
 
     def _expect(self, delay_s: float, end: RelayEnd) -> None:
         """What is waited for now, in place of what was."""
@@ -228,6 +241,9 @@ class Flow:
         self._timer = self._loop.call_at(self._due, self._late)
 
     def _late(self) -> None:
+        """No timer is touched for an event: the one that runs looks back when it is due."""
+        if self._wait[1] is RelayEnd.IDLE:
+            self._due = max(self._due, self._tap.semantic_at + self._wait[0])
         if self._loop.time() < self._due:
             self._timer = self._loop.call_at(self._due, self._late)
         else:
@@ -253,9 +269,9 @@ class Flow:
     # ends
 
     def _client_gone(self) -> None:
-        if self._result.done() or self._draining:
+        if self._over or self._draining:
             return
-        self._draining = True
+        self._draining, self._as_it_comes = True, False
         self._held.clear()
         if self._tap.terminal:
             self._stop(RelayEnd.CLIENT_GONE)
@@ -267,10 +283,11 @@ class Flow:
         self._stop(RelayEnd.CLIENT_GONE if self._draining else _ENDS[ending])
 
     def _stop(self, end: RelayEnd) -> None:
-        rest = b"" if self._scrub is None or self._result.done() else self._scrub.close()
+        rest = b"" if self._scrub is None or self._over else self._scrub.close()
         if rest:
             self._body(rest)  # which may end it itself
-        if not self._result.done():
+        if not self._over:
+            self._over = True
             self._timer.cancel()
             self._result.set_result(Relayed(end, bytes(self._held)))
 

@@ -22,6 +22,8 @@ from stanchion.protocol.exchange import (
 )
 
 MAX_WHOLE_BYTES = 64 * 1024 * 1024
+MAX_UNREAD_BYTES = 4 * 1024
+"""Of a stream: a stranger's memory is slow to reach, so several pieces are read at one visit."""
 WORDS = 500
 MAX_CALL_IDS = 256
 
@@ -45,19 +47,12 @@ def form_of(content_type: str | None) -> Form:
 class ResponseReader:
     """The tap of one exchange."""
 
-    _carry = b""
-    _marked = False
-    """Whether a marker came since the last event ended."""
-    _looked = False
-    """Whether the bytes that come next were looked through for one."""
-    _whole: bytes | bytearray = b""
-    """Of a body that is no event stream; to be read at its end."""
-    _read = False
-    """Whether the end of the body was read."""
-    size_bytes = 0
-    semantic_events = 0
-    by_events: bool
-    """Whether the body is an event stream; of any other body the last piece is terminal."""
+    __slots__ = (
+        "_blind", "_came_at", "_carry", "_fold", "_looked", "_lookout", "_marked", "_mask",
+        "_may_be_last", "_needs_terminal", "_output_limit", "_read", "_semantic_at",
+        "_semantic_events", "_sha256", "_size_bytes", "_splitter", "_status", "_unread",
+        "_unread_bytes", "_whole", "by_events",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -69,9 +64,7 @@ class ResponseReader:
         mask: Callable[[str], str] = str,
     ) -> None:
         """`mask` is for every word of the provider that is kept, before any is shortened."""
-        self._markers = reader.markers
-        self._keep = reader.longest_marker - 1
-        """So many bytes may be the beginning of a marker that is cut."""
+        self._lookout = reader.lookout
         self._needs_terminal = reader.stream_needs_terminal
         self._may_be_last = reader.may_be_last
         self._fold = reader.new_fold()
@@ -82,6 +75,23 @@ class ResponseReader:
         self._splitter = SseSplitter() if self.by_events else None
         self._blind: str | None = None if form is not Form.OTHER else "not JSON, no event stream"
         self._sha256 = hashlib.sha256()
+        self._unread: list[bytes] = []
+        """Pieces of a stream that left and were not read yet."""
+        self._came_at: list[float] = []
+        """When each of these came."""
+        self._carry = b""
+        self._marked = False
+        """Whether a marker came since the last event ended."""
+        self._looked = False
+        """Whether the bytes that come next were looked through for one."""
+        self._unread_bytes = 0
+        self._whole: bytes | bytearray = b""
+        """Of a body that is no event stream; to be read at its end."""
+        self._read = False
+        """Whether the end of the body was read."""
+        self._size_bytes = 0
+        self._semantic_events = 0
+        self._semantic_at = float("-inf")
 
     def holds_from(self, data: bytes) -> int | None:
         """Where in `data` a terminal event may start; None = all of it may leave before reading.
@@ -91,44 +101,82 @@ class ResponseReader:
         if not self.by_events or self._blind is not None:
             return None
         self._looked = True
-        window = self._carry + data
-        found = len(window)
-        for marker in self._markers:
-            place = window.find(marker, 0, found + len(marker))
-            if place >= 0:
-                found = min(found, place)
-        if found == len(window):
+        carry, lookout = self._carry, self._lookout
+        window = carry + data if carry else data
+        # No marker goes over the end of a line.
+        self._carry = b"" if data.endswith(b"\n") else window[-lookout.overlap :]
+        place = lookout.place_in(window)
+        if place is None:
             return None
+        self._read_on()  # what came before has none
         self._marked = True
-        return max(0, found - len(self._carry))
+        return max(0, place - len(carry))
 
-    def saw(self, data: bytes) -> None:
-        """Take a copy of bytes of the body."""
-        self._sha256.update(data)
-        self.size_bytes += len(data)
+    def saw(self, data: bytes, at: float = 0.0) -> None:
+        """Take a copy of bytes of the body, which came `at` this time.
+
+        Those of a stream are read a few pieces at a time, or when somebody asks what they said.
+        """
         if not self.by_events:
+            self._take(data)
             self._collect(data)
             return
         if not self._looked:
             self.holds_from(data)
         self._looked = False
-        tail = data if len(data) >= self._keep else self._carry + data
-        self._carry = tail[-self._keep :]
-        if self._blind is None:
-            self._events(data)
+        self._unread.append(data)
+        self._came_at.append(at)
+        self._unread_bytes += len(data)
+        if self._marked or self._unread_bytes > MAX_UNREAD_BYTES:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        if not self._unread:
+            return
+        unread, came_at = self._unread, self._came_at
+        self._unread, self._came_at, self._unread_bytes = [], [], 0
+        self._take(b"".join(unread))
+        for data, at in zip(unread, came_at, strict=True):
+            if self._blind is None and self._events(data):
+                self._semantic_at = at
+
+    def _take(self, data: bytes) -> None:
+        self._sha256.update(data)
+        self._size_bytes += len(data)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all that was seen."""
+        self._read_on()
+        return self._size_bytes
+
+    @property
+    def semantic_events(self) -> int:
+        """How many came; comments and pings are none."""
+        self._read_on()
+        return self._semantic_events
+
+    @property
+    def semantic_at(self) -> float:
+        """When the last bytes came that completed one."""
+        self._read_on()
+        return self._semantic_at
 
     def digest(self) -> "hashlib._Hash":
         """A copy of the hash of all that was seen."""
+        self._read_on()
         return self._sha256.copy()
 
     @property
     def terminal(self) -> bool:
         """Whether the terminal event or an error came in a stream."""
+        self._read_on()
         return self.by_events and (self._fold.done or self._fold.failed)
 
     @property
     def undecided(self) -> bool:
         """Whether an event has begun, or come, that may turn out to be terminal."""
+        self._read_on()
         if not self.by_events or self._blind is not None or self.terminal:
             return False
         return self._marked or self._may_be_last(self._fold)
@@ -136,6 +184,7 @@ class ResponseReader:
     @property
     def retry_after_ms(self) -> int | None:
         """The wait that the error object asks for, once the whole answer was read."""
+        self._read_on()
         error = self._fold.told().error
         return None if error is None else error.retry_after_ms
 
@@ -171,7 +220,7 @@ class ResponseReader:
             tool_call_ids=self._kept_ids(told.call_ids),
             malformed=_malformed(told),
             body_sha256=self._sha256.hexdigest(),
-            body_bytes=self.size_bytes,
+            body_bytes=self._size_bytes,
         )
 
     def _kept(self, words: str | None) -> str | None:
@@ -186,7 +235,7 @@ class ResponseReader:
     def _collect(self, data: bytes) -> None:
         if self._blind is not None:
             return
-        if self.size_bytes > MAX_WHOLE_BYTES:
+        if self._size_bytes > MAX_WHOLE_BYTES:
             self._blind = f"a body of more than {MAX_WHOLE_BYTES} bytes"
             self._whole = b""
         elif not self._whole:
@@ -196,13 +245,19 @@ class ResponseReader:
                 self._whole = bytearray(self._whole)
             self._whole += data
 
-    def _events(self, data: bytes) -> None:
-        if self._splitter is None:
-            return
-        whole = None if self._marked else self._splitter.whole(data)
-        if whole is not None:
+    def _events(self, data: bytes) -> bool:
+        """Read a piece of a stream; whether a semantic event ended in it."""
+        before = self._semantic_events
+        whole = None if self._splitter is None or self._marked else self._splitter.whole(data)
+        if whole is None:
+            self._split(data)
+        else:
             for event in whole:
-                self.semantic_events += self._fold.stream_event(event)
+                self._semantic_events += self._fold.stream_event(event)
+        return self._semantic_events > before
+
+    def _split(self, data: bytes) -> None:
+        if self._splitter is None:
             return
         ended = False
         try:
@@ -212,16 +267,16 @@ class ResponseReader:
         except SseOverflowError as error:
             self._blind = str(error)
         if ended and self._marked:  # what is unfinished now came with these bytes: it is short
-            unfinished = self._splitter.unfinished
-            self._marked = any(unfinished.find(marker) >= 0 for marker in self._markers)
+            self._marked = self._lookout.place_in(self._splitter.unfinished) is not None
 
     def _event(self, event: SseEvent | StrayLine) -> None:
         if isinstance(event, StrayLine):
             self._fold.stray_line(event.text)
             return
-        self.semantic_events += self._fold.stream_event(event.data)
+        self._semantic_events += self._fold.stream_event(event.data)
 
     def _finish_reading(self) -> None:
+        self._read_on()
         if self._blind is not None or self._read:
             return
         self._read = True

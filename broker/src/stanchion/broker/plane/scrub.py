@@ -29,6 +29,10 @@ class Digest(Protocol):
 class Scrubber:
     """Bytes in, the same bytes without the key out. One for each body."""
 
+    __slots__ = (
+        "_deltas", "_last_bytes", "_letters", "_passed", "_received", "_spellings", "_tail",
+    )  # fmt: skip
+
     def __init__(
         self, spellings: Spellings, passed: Callable[[], Digest], *, events: bool = False
     ) -> None:

@@ -36,6 +36,11 @@ class StrayLine(msgspec.Struct, frozen=True, gc=False):
 class SseSplitter:
     """Bytes in, events out."""
 
+    __slots__ = (
+        "_after_cr", "_data", "_data_bytes", "_first", "_line_bytes", "_max_event", "_max_line",
+        "_name", "_pieces",
+    )  # fmt: skip
+
     def __init__(
         self, *, max_line_bytes: int = MAX_LINE_BYTES, max_event_bytes: int = MAX_EVENT_BYTES
     ) -> None:
@@ -65,6 +70,8 @@ class SseSplitter:
             return None
         if not data.endswith(b"\n\n") or _CR in data or len(data) > self._max_line:
             return None
+        if data.startswith(b"data: ") and data.find(b"\n") == len(data) - 2:
+            return [data[6:-2]]
         found = []
         for event in data[:-2].split(b"\n\n"):
             line = event.partition(b"\n")[2] if event.startswith(b"event: ") else event

@@ -124,26 +124,11 @@ _NO_HEAD = ResponseHead(0, [])
 class Upstream(asyncio.Protocol):
     """The exchange. The body waits, unread, until somebody takes it."""
 
-    line: Line | None = None
-    """The connection, once there is one."""
-    reused = False
-    """Whether an earlier request went over it."""
-    sent = False
-    """Whether a byte of the request may have left."""
-    _response = _NO_HEAD
-    _head_bytes = 0
-    _unread_bytes = 0
-    _early_bytes = 0
-    _paused = False
-    _in_body = False
-    _heard = False
-    _early_answer = False
-    _surplus = False
-    _persists = False
-    _last_piece = b""
-    _on_body: Callable[[bytes], None] | None = None
-    _on_end: Callable[[Ending], None] | None = None
-    _ending: Ending | None = None
+    __slots__ = (
+        "_early", "_early_answer", "_early_bytes", "_ending", "_head_bytes", "_headers", "_heard",
+        "_in_body", "_last_piece", "_loop", "_on_body", "_on_end", "_parser", "_paused",
+        "_persists", "_response", "_surplus", "_unread_bytes", "head", "line", "reused", "sent",
+    )  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -151,6 +136,26 @@ class Upstream(asyncio.Protocol):
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
         self._headers: list[tuple[bytes, bytes]] = []
         self._early: list[bytes] = []
+        self.line: Line | None = None
+        """The connection, once there is one."""
+        self.reused = False
+        """Whether an earlier request went over it."""
+        self.sent = False
+        """Whether a byte of the request may have left."""
+        self._response = _NO_HEAD
+        self._head_bytes = 0
+        self._unread_bytes = 0
+        self._early_bytes = 0
+        self._paused = False
+        self._in_body = False
+        self._heard = False
+        self._early_answer = False
+        self._surplus = False
+        self._persists = False
+        self._last_piece = b""
+        self._on_body: Callable[[bytes], None] | None = None
+        self._on_end: Callable[[Ending], None] | None = None
+        self._ending: Ending | None = None
 
     @classmethod
     def over(cls, line: Line) -> "Upstream":

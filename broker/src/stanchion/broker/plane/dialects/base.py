@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from stanchion.broker.plane.dialects.figures import Reported
+from stanchion.broker.plane.lookout import Lookout
 from stanchion.protocol.exchange import Asked, ErrorClass, Finish
 
 
@@ -96,9 +97,9 @@ class DialectReader:
     for the next one, or for the end. For dialects without a terminal event."""
 
     @cached_property
-    def longest_marker(self) -> int:
-        """In bytes."""
-        return max(map(len, self.markers))
+    def lookout(self) -> Lookout:
+        """For the markers."""
+        return Lookout(self.markers)
 
 
 def an_id(value: object) -> str | None:
