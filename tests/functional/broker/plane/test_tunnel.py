@@ -1,16 +1,19 @@
 """Through a real CONNECT proxy to a real TLS server: the proxy never sees key or body."""
 
+import asyncio
+import itertools
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from fakes.certificates import make_certificate, server_context
+from fakes.cut_short import cut_short
 from fakes.egress_proxy import egress_proxy
 from fakes.upstream import response, upstream
 from stanchion.broker.config import BrokerTable
 from stanchion.broker.egress import Egress
-from stanchion.broker.plane.connecting import connected
+from stanchion.broker.plane.connecting import connect, connected
 from stanchion.broker.plane.tunnel import ProxyRefusedError, check_answer
 from stanchion.broker.plane.upstream import ResponseHead, Target, request_head
 from stanchion.broker.secrets import Secret
@@ -47,6 +50,30 @@ async def test_https_leaves_through_the_proxy_unread(tmp_path: Path) -> None:
         assert provider.received[0].body == BODY
     assert len(proxy.passed) > 500
     assert b"CANARY" not in proxy.passed
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, KeyboardInterrupt])
+async def test_however_far_it_came_no_way_stays_open_that_nobody_waits_for(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    """The proxy's side of each way ends, or this test never does."""
+    make_certificate(tmp_path)
+    async with (
+        upstream(response(200, b"{}"), tls=server_context(tmp_path)) as provider,
+        egress_proxy() as proxy,
+    ):
+        where = target(tmp_path, provider.port, proxy.port)
+        for place in itertools.count(1):
+            try:
+                up = await cut_short(connect(where), place, error)
+            except error:
+                await asyncio.gather(*proxy.joining)
+            else:
+                up.close()
+                await asyncio.gather(*proxy.joining)
+                break
+        assert len(proxy.heads) > 2, "it was cut before the tunnel, in it and in the handshake"
+        assert provider.received == []
 
 
 async def test_a_server_behind_the_proxy_is_verified_all_the_same(tmp_path: Path) -> None:

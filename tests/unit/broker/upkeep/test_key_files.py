@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,22 @@ def test_a_key_lands_where_the_broker_reads_it(tmp_path: Path) -> None:
     assert read.reveal() == KEY
     assert (file.parent / ".gitignore").read_text() == "*\n"
     assert sorted(path.name for path in file.parent.iterdir()) == [".gitignore", "lab"]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_key_that_was_cut_short_leaves_the_former_one_and_no_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    store_key(tmp_path / "lab", KEY, field="f")
+
+    def interrupted(_: int) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(error):
+        store_key(tmp_path / "lab", "sk-ANOTHER-0123456789", field="f")
+    assert (tmp_path / "lab").read_text() == f"{KEY}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["lab"]
 
 
 def test_a_key_is_replaced_whole_whatever_was_there(tmp_path: Path) -> None:

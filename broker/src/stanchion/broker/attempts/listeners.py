@@ -8,7 +8,7 @@ import contextlib
 import os
 import socket
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,18 +92,25 @@ class Listeners:
 
     async def _listen(self, attempt: Attempt, tasks: Tasks) -> None:
         loop = asyncio.get_running_loop()
-        model = bind_private(self.directory / "model.sock")
-        self._servers.append(
-            await loop.create_unix_server(
-                _model_factory(attempt, loop), sock=model, backlog=BACKLOG
-            )
-        )
-        control = bind_private(self.directory / "control.sock")
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             tasks.start(serve_control(attempt, reader, writer))
 
-        self._servers.append(await asyncio.start_unix_server(accept, sock=control, backlog=BACKLOG))
+        model = bind_private(self.directory / "model.sock")
+        factory = _model_factory(attempt, loop)
+        await self._serve(
+            loop.create_unix_server(factory, sock=model, backlog=BACKLOG, start_serving=False)
+        )
+        control = bind_private(self.directory / "control.sock")
+        await self._serve(
+            asyncio.start_unix_server(accept, sock=control, backlog=BACKLOG, start_serving=False)
+        )
+
+    async def _serve(self, made: Coroutine[None, None, asyncio.Server]) -> None:
+        """It is known before it listens, so that it is closed whatever cuts this short."""
+        server = await made
+        self._servers.append(server)
+        await server.start_serving()
 
     def close(self) -> None:
         """Stop listening; the sockets' files go."""

@@ -140,22 +140,22 @@ class Runs:
         self, name: AttemptId, order: OpenRun, launch: FrozenLaunch, target: Target
     ) -> RunOpenedReply:
         listeners = Listeners(make_directory(self._runtime_dir))
-        terms = Terms(
-            id=name,
-            launch=launch,
-            launch_sha256=digest(launch),
-            directory=listeners.directory,
-            opened_at_ms=wall_ms(),
-            untouched_reward=order.untouched_reward,
-            target=target,
-        )
         try:
+            terms = Terms(
+                id=name,
+                launch=launch,
+                launch_sha256=digest(launch),
+                directory=listeners.directory,
+                opened_at_ms=wall_ms(),
+                untouched_reward=order.untouched_reward,
+                target=target,
+            )
             attempt = await self._record(terms, order)
             await listeners.open(attempt, self._tasks)
-        except BaseException:
+            attempt.publish(RunOpened(spec_sha256=terms.launch_sha256))
+        except BaseException:  # a shutdown cancels it, too
             listeners.remove_directory()
             raise
-        attempt.publish(RunOpened(spec_sha256=terms.launch_sha256))
         self._live[name] = _Run(attempt, listeners)
         return RunOpenedReply(
             id=name,

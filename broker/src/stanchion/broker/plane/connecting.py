@@ -93,10 +93,11 @@ async def _connect_through(proxy: tuple[str, int], target: Target, tls: ssl.SSLC
     upstream = Upstream(loop)
     try:
         secured = await loop.start_tls(tunnel, upstream, tls, server_hostname=target.host)
-    except BaseException:
+    except BaseException:  # the deadline cancels it, too
         tunnel.abort()
         raise
     if secured is None:
+        tunnel.abort()
         raise ConnectionResetError("the egress proxy closed the tunnel")
     upstream.connection_made(secured)  # start_tls does not say it
     return upstream

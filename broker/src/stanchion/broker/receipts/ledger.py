@@ -168,10 +168,10 @@ class Ledger:
             store = RunStore(folder / CONTROL_FILE)
             try:
                 events = EventStore(folder / EVENTS_FILE, host_boot=host_boot)
-            except LedgerError:
+            except Exception:
                 await store.aclose()
                 raise
-        except BaseException:
+        except BaseException:  # the wait in it may be cancelled
             os.close(lock)
             raise
         return cls(store=store, events=events, keys=keys, now_ms=now_ms, lock=lock)
@@ -181,8 +181,10 @@ class Ledger:
         try:
             await self.events.aclose()
         finally:
-            await self.store.aclose()
-            os.close(self._lock)
+            try:
+                await self.store.aclose()
+            finally:
+                os.close(self._lock)
 
     @property
     def public_key(self) -> str:
