@@ -173,6 +173,8 @@ class Accepted(msgspec.Struct, frozen=True):
     expects_continue: bool
     model: str | None = None
     """That of the path, where it stands there."""
+    is_head: bool = False
+    """Whether the answer goes back without its body."""
 
 
 def read_head(head: bytes) -> Accepted | Denial:
@@ -215,6 +217,7 @@ def _decide(method: str, target: str, headers: dict[str, list[str]]) -> Accepted
         session=sessions[0][:200] if len(sessions) == 1 and sessions[0] else None,
         expects_continue="expect" in headers,
         model=model,
+        is_head=method == "HEAD",
     )
 
 

@@ -87,7 +87,6 @@ class ModelConnection(asyncio.Protocol):
         self._attempt = attempt
         self._limits = attempt.limits
         self._loop = loop
-        self._head = bytearray()
         self._body: list[bytes] = []
         self._on_gone: Callable[[], None] = _nothing
         self._on_pause: Callable[[], None] = _nothing
@@ -95,6 +94,9 @@ class ModelConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._accepted: Accepted | None = None
         self._parser: httptools.HttpRequestParser | None = None
+        """Of a body in chunks; one with a length needs none."""
+        self._head: bytearray | None = None
+        """What came of one that did not come at once."""
         self._body_bytes = 0
         self._raw_bytes = 0
         self._surplus_bytes = 0
@@ -124,17 +126,21 @@ class ModelConnection(asyncio.Protocol):
             self._ignore(data)
             return
         if self._accepted is not None:
-            self._feed(data)
+            self._take_body(data)
             return
-        looked = max(0, len(self._head) - 3)
-        self._head += data
-        end = self._head.find(b"\r\n\r\n", looked)
-        if end > MAX_HEAD_BYTES or (end < 0 and len(self._head) > MAX_HEAD_BYTES):
+        looked, came = 0, cast("bytes | bytearray", data)
+        if self._head is not None:
+            looked = max(0, len(self._head) - 3)
+            self._head += data
+            came = self._head
+        end = came.find(b"\r\n\r\n", looked)
+        if end > MAX_HEAD_BYTES or (end < 0 and len(came) > MAX_HEAD_BYTES):
             self._refuse(Denial.HEAD_TOO_LARGE)
         elif end >= 0:
-            came = data if not looked and len(self._head) == len(data) else bytes(self._head)
-            self._head.clear()
-            self._take_head(came[: end + 4], came)
+            self._head, whole = None, bytes(came)
+            self._take_head(whole[: end + 4], whole)
+        elif self._head is None:
+            self._head = bytearray(data)
 
     def eof_received(self) -> None:
         self._leave()
@@ -158,7 +164,11 @@ class ModelConnection(asyncio.Protocol):
     # the request
 
     def _take_head(self, head: bytes, came: bytes) -> None:
-        """The head, and all that came with it in front."""
+        """The head, and all that came with it in front.
+
+        Only a body in chunks needs a parser: of any other the gate has read one plain length, and
+        nothing else of the head says where it ends (RFC 9112, section 6.3).
+        """
         accepted = read_head(head)
         if isinstance(accepted, Denial):
             self._refuse(accepted)
@@ -167,13 +177,33 @@ class ModelConnection(asyncio.Protocol):
             self._refuse(Denial.UNAUTHORIZED)
             return
         self._accepted = accepted
-        self._parser = httptools.HttpRequestParser(self)
-        self._deadline(self._limits.request_body_s, "request_body_too_slow")
         if accepted.expects_continue and self._transport is not None:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        self._feed(came)
+        if accepted.length is None:
+            self._parser = httptools.HttpRequestParser(self)
+            self._feed(came)
+        else:
+            self._take_sized(came[len(head) :], accepted.length)
+        if not self._asked and not self._finished:
+            self._deadline(self._limits.request_body_s, "request_body_too_slow")
+
+    def _take_body(self, data: bytes) -> None:
+        length = None if self._accepted is None else self._accepted.length
+        if length is None:
+            self._feed(data)
+        else:
+            self._take_sized(data, length)
+
+    def _take_sized(self, data: bytes, length: int) -> None:
+        """Bytes of a body whose length the head says; what follows it is ignored."""
+        missing = length - self._body_bytes
+        if data and missing:
+            self.on_body(data if len(data) <= missing else data[:missing])
+        if self._body_bytes == length:
+            self.on_message_complete()
 
     def _feed(self, data: bytes) -> None:
+        """Bytes of a request in chunks."""
         self._raw_bytes += len(data)
         if self._parser is None or self._raw_bytes > MAX_BODY_BYTES + MAX_FRAMING_BYTES:
             self._refuse(Denial.TOO_LARGE)
@@ -291,7 +321,7 @@ class ModelConnection(asyncio.Protocol):
         self._on_gone, self._on_pause, self._on_resume = on_gone, on_pause, on_resume
 
     def _is_head(self) -> bool:
-        return self._parser is not None and self._parser.get_method() == b"HEAD"
+        return self._accepted is not None and self._accepted.is_head
 
     def _head_of(self, status: int, headers: list[tuple[str, str]]) -> bytes:
         """The one that goes back; empty = there is nobody, or it went already."""
