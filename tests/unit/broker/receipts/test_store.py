@@ -62,6 +62,23 @@ async def test_a_line_behind_one_that_failed_fails_too(store: RunStore) -> None:
     assert len(store.receipt_lines(ATTEMPT)) == 3
 
 
+async def test_a_line_that_was_taken_back_is_still_the_next_one(store: RunStore) -> None:
+    """It was made, and failed with another change of its group."""
+    await store.begin_receipts(ATTEMPT, b"header")
+    await store.append_receipt(ATTEMPT, 1, b"one")
+    results = await asyncio.gather(
+        store.append_receipt(ATTEMPT, 2, b"lost"),
+        store._writer.submit(lambda db: db.execute("SELECT * FROM no").close()),
+        return_exceptions=True,
+    )
+    assert [type(result) for result in results] == [LedgerError, LedgerError]
+
+    with pytest.raises(LedgerError, match="no durable record before it"):
+        await store.append_receipt(ATTEMPT, 3, b"three")
+    await store.append_receipt(ATTEMPT, 2, b"two")
+    assert store.receipt_lines(ATTEMPT) == [b"header", b"one", b"two"]
+
+
 async def test_an_attempt_begins_once(store: RunStore) -> None:
     await store.begin_receipts(ATTEMPT, b"header")
 

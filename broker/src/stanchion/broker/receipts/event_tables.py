@@ -106,6 +106,7 @@ def _open(file: Path, host_boot: str | None) -> OpenedStore:
     db = sqlite3.connect(file, check_same_thread=False)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=NORMAL")
+    db.execute("PRAGMA temp_store=MEMORY")  # a large change is not copied to another folder
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
         db.close()

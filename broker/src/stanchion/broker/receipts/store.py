@@ -74,8 +74,9 @@ class RunStore:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._tails = _Tails()
         with _translated(file):
-            self._writer = Writer(_connect(file), name=str(file))
+            self._writer = Writer(_connect(file), name=str(file), on_rollback=self._tails.forget)
 
     @property
     def appended(self) -> int:
@@ -99,7 +100,7 @@ class RunStore:
 
     def append_receipt(self, attempt_id: str, seq: int, line: bytes) -> "asyncio.Future[None]":
         """Store one more line. It is queued at once: order is the order of calls."""
-        return self._writer.submit_row(_append_lines, (attempt_id, seq, line))
+        return self._writer.submit_row(self._tails.append, (attempt_id, seq, line))
 
     def receipt_lines(self, attempt_id: str) -> list[bytes]:
         """All durable lines of an attempt, the header first; empty = no such attempt."""
@@ -162,34 +163,60 @@ class RunStore:
 _Line = tuple[str, int, bytes]
 MAX_LINES = 300
 """In one statement: SQLite may allow 999 values (SQLITE_MAX_VARIABLE_NUMBER)."""
+MAX_TAILS = 10_000
 
 
-def _append_lines(db: sqlite3.Connection, lines: list[_Line]) -> list[Exception | None]:
-    """Only ever the next line of an attempt: one behind a line that failed must fail too."""
-    wrong: list[Exception | None] = []
-    for start in range(0, len(lines), MAX_LINES):
-        wrong += _append_some(db, lines[start : start + MAX_LINES])
-    return wrong
+class _Tails:
+    """Appends lines: only ever the next one of an attempt, so that there is never a gap.
 
+    Which that is, it asks the database once and then remembers: each statement is a switch
+    between the threads. One behind a line that failed fails too.
+    """
 
-def _append_some(db: sqlite3.Connection, lines: list[_Line]) -> list[Exception | None]:
-    names = list(dict.fromkeys(attempt for attempt, _, _ in lines))
-    last = db.execute(f"SELECT {', '.join([_LAST] * len(names))}", names).fetchone()
-    awaited = {name: seq + 1 for name, seq in zip(names, last, strict=True) if seq is not None}
-    values: list[object] = []
-    wrong: list[Exception | None] = []
-    for line in lines:
-        attempt, seq, _ = line
-        if awaited.get(attempt) == seq:
-            awaited[attempt] = seq + 1
-            values += line
-            wrong.append(None)
-        else:
-            why = f"record {seq} of attempt {attempt} has no durable record before it"
-            wrong.append(LedgerError(why))
-    if values:
-        db.execute(_APPEND + ", ".join(["(?, ?, ?)"] * (len(values) // 3)), values)
-    return wrong
+    def __init__(self) -> None:
+        self._awaited: dict[str, int] = {}
+        """By attempt, as of the changes that were made so far."""
+
+    def append(self, db: sqlite3.Connection, lines: list[_Line]) -> list[Exception | None]:
+        """Make one change of lines that follow each other; what is wrong with each, or None."""
+        wrong: list[Exception | None] = []
+        for start in range(0, len(lines), MAX_LINES):
+            wrong += self._append_some(db, lines[start : start + MAX_LINES])
+        return wrong
+
+    def forget(self) -> None:
+        """What was changed has been taken back."""
+        self._awaited.clear()
+
+    def _append_some(self, db: sqlite3.Connection, lines: list[_Line]) -> list[Exception | None]:
+        awaited = self._awaited_of(db, {attempt for attempt, _, _ in lines})
+        values: list[object] = []
+        wrong: list[Exception | None] = []
+        for line in lines:
+            attempt, seq, _ = line
+            if awaited.get(attempt) == seq:
+                awaited[attempt] = seq + 1
+                values += line
+                wrong.append(None)
+            else:
+                why = f"record {seq} of attempt {attempt} has no durable record before it"
+                wrong.append(LedgerError(why))
+        if values:
+            db.execute(_APPEND + ", ".join(["(?, ?, ?)"] * (len(values) // 3)), values)
+            self._awaited.update(awaited)
+        return wrong
+
+    def _awaited_of(self, db: sqlite3.Connection, attempts: set[str]) -> dict[str, int]:
+        """The number that comes next, of each attempt that has a first line."""
+        if len(self._awaited) > MAX_TAILS:
+            self._awaited.clear()
+        unknown = [attempt for attempt in attempts if attempt not in self._awaited]
+        if unknown:
+            last = db.execute(f"SELECT {', '.join([_LAST] * len(unknown))}", unknown).fetchone()
+            for attempt, seq in zip(unknown, last, strict=True):
+                if seq is not None:
+                    self._awaited[attempt] = seq + 1
+        return {name: self._awaited[name] for name in attempts if name in self._awaited}
 
 
 def _execute(db: sqlite3.Connection, statement: str, values: tuple[object, ...]) -> None:
@@ -209,6 +236,7 @@ def _connect(file: Path) -> sqlite3.Connection:
     db = sqlite3.connect(file, check_same_thread=False)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=FULL")
+    db.execute("PRAGMA temp_store=MEMORY")  # a large change is not copied to another folder
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
         raise LedgerError(

@@ -44,9 +44,17 @@ _Settled = list[tuple["asyncio.Future[None]", Exception | None]]
 class Writer:
     """Changes in, committed in the order they came. Made and used on one event loop."""
 
-    def __init__(self, connection: sqlite3.Connection, *, name: str) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        name: str,
+        on_rollback: Callable[[], None] | None = None,
+    ) -> None:
+        """`on_rollback` is called by the thread when changes that were made are taken back."""
         self._connection = connection
         self._name = name
+        self._on_rollback = on_rollback
         self._loop = asyncio.get_running_loop()
         self._turn: list[_Job] = []
         """Of this turn of the loop. Each crossing to the thread costs a switch between the two."""
@@ -156,6 +164,8 @@ class Writer:
         return None
 
     def _roll_back(self) -> None:
+        if self._on_rollback is not None:
+            self._on_rollback()
         try:
             self._connection.rollback()
         except sqlite3.OperationalError:
