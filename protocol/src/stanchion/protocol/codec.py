@@ -6,7 +6,7 @@ Never used for provider bytes.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -27,6 +27,14 @@ class CodecError(ValueError):
 def encode(message: object) -> bytes:
     """Canonical JSON of a message, without a line end."""
     return msgspec.json.encode(message, order="sorted")
+
+
+def encode_with(message: msgspec.Struct, written: Mapping[str, msgspec.Raw]) -> bytes:
+    """The same bytes where some members were encoded before: by name, what `encode` made of them.
+
+    For a member that stands in several messages: it is encoded once.
+    """
+    return encode(msgspec.structs.replace(message, **written))
 
 
 def encode_line(message: object) -> bytes:

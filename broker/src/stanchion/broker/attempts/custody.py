@@ -22,8 +22,9 @@ from stanchion.broker.attempts.leases import (
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.relay import Flow
 from stanchion.broker.plane.upstream import Target
+from stanchion.broker.receipts.chain import NOTHING, Written
 from stanchion.broker.receipts.ledger import Book, Ledger
-from stanchion.protocol.codec import encode
+from stanchion.protocol.codec import encode, encode_with
 from stanchion.protocol.events import AssertedBy, Event, SecurityNoted
 from stanchion.protocol.evidence import Stop
 from stanchion.protocol.launch import FrozenLaunch
@@ -73,11 +74,19 @@ class Custody:
     encoded: tuple[Event, bytes] | None = None
     """The last event that was published, and its bytes: the supervisor is told most of them too."""
 
-    def publish(self, event: Event, asserted_by: AssertedBy = AssertedBy.BROKER) -> str:
-        """Append one event to the merged stream; returns its cursor. Nothing follows the close."""
+    def publish(
+        self,
+        event: Event,
+        asserted_by: AssertedBy = AssertedBy.BROKER,
+        written: Written = NOTHING,
+    ) -> str:
+        """Append one event to the merged stream; returns its cursor. Nothing follows the close.
+
+        `written`: members that were encoded before, by name.
+        """
         if self.sealed:
             return self.ledger.events.last(self.terms.id)
-        data = encode(event)
+        data = encode_with(event, written) if written else encode(event)
         self.encoded = (event, data)
         kind = str(event.__struct_config__.tag)
         return self.ledger.events.append(self.terms.id, asserted_by, data, wall_ms(), kind=kind)

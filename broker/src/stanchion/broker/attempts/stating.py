@@ -54,10 +54,35 @@ _ELSEWHERE: dict[Dialect, frozenset[str]] = {
     Dialect.GEMINI: frozenset({"thinking", "stream"}),
 }
 """Settings that are in no body of the dialect."""
+
+
+class _Meanings:
+    """What each value of a record means where it is null, in the order in which they are read."""
+
+    def __init__(self, nulls: Mapping[str, FactStatus]) -> None:
+        self._observed = dict.fromkeys(nulls, OBSERVED)
+        self._nulls = tuple(nulls.items())
+
+    def facts(
+        self, values: Iterable[object], malformed: Mapping[str, str]
+    ) -> dict[str, FactStatus]:
+        """The status of each of these values."""
+        facts = self._observed.copy()
+        for (name, null), value in zip(self._nulls, values, strict=True):
+            if value is None:
+                facts[name] = null
+        for name in malformed:
+            if facts.get(name, OBSERVED) is not OBSERVED:
+                facts[name] = MALFORMED
+        return facts
+
+
 _ASKED_NULLS = {
-    dialect: {name: NONE_SUCH if name in elsewhere else UNSAID for name in ASKED}
+    dialect: _Meanings({name: NONE_SUCH if name in elsewhere else UNSAID for name in ASKED})
     for dialect, elsewhere in _ELSEWHERE.items()
 }
+_COMPLETED = ExchangeResult.COMPLETED
+_WHOLE = frozenset({_COMPLETED, ExchangeResult.PROVIDER_ERROR})
 _NO_USAGE = Usage()
 _read_asked = attrgetter(*ASKED)
 _read_answered = attrgetter(*ANSWERED)
@@ -87,7 +112,7 @@ _HEAD = {Reach.NEVER_LEFT: NONE_SUCH, Reach.UNANSWERED: UNSEEN, Reach.REFUSED: U
 
 def stated_request(asked: Asked, dialect: Dialect) -> Asked:
     """The words of a request with the status of each."""
-    facts = _facts(_ASKED_NULLS[dialect], _read_asked(asked), asked.malformed)
+    facts = _ASKED_NULLS[dialect].facts(_read_asked(asked), asked.malformed)
     return msgspec.structs.replace(asked, facts=facts)
 
 
@@ -96,15 +121,15 @@ def stated(answered: Answered, *, sent: bool, secure: bool) -> Answered:
 
     `sent`: a byte of the request may have left. `secure`: the provider is reached over TLS.
     """
-    nulls = _nulls(
+    meanings = _meanings(
         reach_of(answered, sent=sent),
         figures=answered.usage is not None,
         failed=answered.error_class is not None,
-        went_well=answered.result is ExchangeResult.COMPLETED,
+        went_well=answered.result is _COMPLETED,
         secure=secure,
     )
     values = (*_read_answered(answered), *_read_usage(answered.usage or _NO_USAGE))
-    facts = _facts(nulls, values, answered.malformed)
+    facts = meanings.facts(values, answered.malformed)
     return msgspec.structs.replace(answered, facts=facts)
 
 
@@ -115,18 +140,16 @@ def reach_of(answered: Answered, *, sent: bool) -> Reach:
         return Reach.NEVER_LEFT if unsent or not sent else Reach.UNANSWERED
     if answered.status >= 300 or answered.body_sha256 is None:
         return Reach.REFUSED
-    whole = {ExchangeResult.COMPLETED, ExchangeResult.PROVIDER_ERROR}
-    return Reach.WHOLE if answered.result in whole else Reach.CUT
+    return Reach.WHOLE if answered.result in _WHOLE else Reach.CUT
 
 
 @cache
-def _nulls(
+def _meanings(
     reach: Reach, *, figures: bool, failed: bool, went_well: bool, secure: bool
-) -> dict[str, FactStatus]:
-    """What each value of a record means where it is null, in the order in which they are read."""
+) -> _Meanings:
     said, never = _SAID[reach], reach is Reach.NEVER_LEFT
     unseen = NONE_SUCH if never else UNSEEN
-    meanings = {
+    nulls = {
         "status": unseen,
         "error_class": NONE_SUCH if never or went_well else UNSEEN,
         "error_words": _HEAD[reach] if failed else NONE_SUCH,
@@ -138,17 +161,4 @@ def _nulls(
         "provider_request_id": _HEAD[reach],
         **dict.fromkeys(TLS, unseen if secure else NONE_SUCH),
     }
-    return {name: meanings.get(name, NONE_SUCH) for name in (*ANSWERED, *FIGURES)}
-
-
-def _facts(
-    nulls: Mapping[str, FactStatus], values: Iterable[object], malformed: Mapping[str, str]
-) -> dict[str, FactStatus]:
-    facts = {
-        name: null if value is None else OBSERVED
-        for (name, null), value in zip(nulls.items(), values, strict=True)
-    }
-    for name in malformed:
-        if facts.get(name, OBSERVED) is not OBSERVED:
-            facts[name] = MALFORMED
-    return facts
+    return _Meanings({name: nulls.get(name, NONE_SUCH) for name in (*ANSWERED, *FIGURES)})

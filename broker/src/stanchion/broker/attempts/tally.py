@@ -12,6 +12,10 @@ from stanchion.protocol.launch import FrozenLaunch
 
 AccountName = tuple[str, str]
 """Profile and account."""
+_KINDS = tuple(
+    (kind, f"{kind}_tokens")
+    for kind in ("input", "output", "reasoning", "cache_read", "cache_write")
+)
 
 
 @dataclass(slots=True)
@@ -40,14 +44,13 @@ class Tally:
         account = (launch.spec.profile, launch.account.name)
         if sent:
             self._left(account, answered)
-        error = "" if answered.error_class is None else answered.error_class.value
-        self.exchanges[account, answered.result.value, error] += 1
+        self.exchanges[account, answered.result, answered.error_class or ""] += 1
         self.held_ms[account] += held_ms
         if answered.usage is None:
             self.unreported[account] += 1
             return
-        for kind in ("input", "output", "reasoning", "cache_read", "cache_write"):
-            count = getattr(answered.usage, f"{kind}_tokens")
+        for kind, name in _KINDS:
+            count = getattr(answered.usage, name)
             if count is not None:
                 self.tokens[account, kind] += count
 

@@ -25,6 +25,9 @@ _LEFT = frozenset({ExchangeResult.CLIENT_GONE, ExchangeResult.REVOKED})
 """What did not end an answer, but the wish for one."""
 MOST_RESPONSES = 20_000
 """With tool calls, that are remembered."""
+_COMPLETED, _INTERRUPTED = ExchangeResult.COMPLETED, ExchangeResult.INTERRUPTED
+_LENGTH = Finish.LENGTH
+"""Looked up once: an enumeration's members are slow to find (3.11)."""
 
 
 @dataclass(slots=True)
@@ -145,19 +148,25 @@ class WireFold:
         self.secret_scrubbed = self.secret_scrubbed or scrubbed
         if answered.model_served is not None and answered.model_served not in self.models_served:
             self.models_served.append(answered.model_served)
-        cost = answered.may_have_cost and self.ends_a_sending(number, tries)
-        if self.ends_a_sending(number, tries):
+        own = self.ends_a_sending(number, tries)
+        cost = own and answered.may_have_cost
+        if own:
             self._left(ambiguous=answered.ambiguous)
         if cost:
             self._usages.append(answered.usage)
         if answered.usage is not None:
             self._includes_cache.append(answered.input_includes_cache)
             self._includes_reasoning.append(answered.output_includes_reasoning)
-        if self._under_way.pop(number, _UnderWay()).side is None:
+        if self.side_of(number) is None:
             self._main_ended(number, answered, at_ms, cost=cost)
+        del self._under_way[number]
 
     def _of(self, number: int) -> _UnderWay:
-        return self._under_way.setdefault(number, _UnderWay())
+        """What is known of one; of one whose start was not told that is nothing."""
+        under_way = self._under_way.get(number)
+        if under_way is None:
+            under_way = self._under_way[number] = _UnderWay()
+        return under_way
 
     def _left(self, *, ambiguous: bool) -> None:
         self.sendings += 1
@@ -165,15 +174,15 @@ class WireFold:
 
     def _main_ended(self, number: int, answered: Answered, at_ms: int, *, cost: bool) -> None:
         self.last = answered
-        if answered.result is ExchangeResult.COMPLETED and answered.tool_calls != 0:
+        if answered.result is _COMPLETED and answered.tool_calls != 0:
             self._calls_sent(number, answered)
-        self.length_stops += answered.finish is Finish.LENGTH
-        self.whole += answered.result is ExchangeResult.COMPLETED
+        self.length_stops += answered.finish is _LENGTH
+        self.whole += answered.result is _COMPLETED
         if answered.has_content:
             self.completed += 1
             if self.first_completed_at_ms is None:
                 self.first_completed_at_ms = at_ms
-        began = answered.status is not None or answered.result is ExchangeResult.INTERRUPTED
+        began = answered.status is not None or answered.result is _INTERRUPTED
         if cost and began:
             self._reasoning.append(answered.reasoning_present)
 

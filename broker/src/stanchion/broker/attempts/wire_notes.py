@@ -148,9 +148,9 @@ class WireNotes(Custody):
 
     async def admit(self, number: int, asked: Asked) -> bool:
         """Whether the budget has room for the request; if not, the attempt ends."""
-        while self.spending.room is Room.LATER and not self.revoked.done():
+        while (room := self.spending.room) is Room.LATER and not self.revoked.done():
             await asyncio.wait({self._settled, self.revoked}, return_when=asyncio.FIRST_COMPLETED)
-        if self.spending.room is Room.SPENT:
+        if room is Room.SPENT:
             self.wire.budget_spent = self.spending.words
             self.order_stop(Stop(reason=StopReason.BUDGET, detail=self.spending.words))
             return False
@@ -197,8 +197,10 @@ class WireNotes(Custody):
         as_it_came, asked = asked, stated_request(asked, self.spec.dialect)
         changed = sent is not None and sent is not as_it_came
         sent = stated_request(sent, self.spec.dialect) if sent is not None and changed else asked
+        said = msgspec.Raw(encode(asked))
         await self.book.append(
             ExchangeStart,
+            written={"asked": said, "sent": msgspec.Raw(encode(sent)) if changed else said},
             exchange=number,
             asked=asked,
             sent=sent,
@@ -209,7 +211,8 @@ class WireNotes(Custody):
             call=call,
         )
         self.wire.started(number, sent, side=side, call=call, corrections=corrections)
-        self.publish(ExchangeStarted(exchange=number, asked=asked, side=side))
+        event = ExchangeStarted(exchange=number, asked=asked, side=side)
+        self.publish(event, written={"asked": said})
         self.send(ExchangeSeen(exchange=number))
 
     def note_alive(self, number: int) -> None:
@@ -252,8 +255,10 @@ class WireNotes(Custody):
             answered = msgspec.structs.replace(answered, duration_ms=None)
         secure = self.terms.launch.account.tls
         answered = stated(answered, sent=sendings.tries > 0, secure=secure)
+        written = {"answered": msgspec.Raw(encode(answered))}
         await self.book.append(
             ExchangeEnd,
+            written=written,
             exchange=number,
             answered=answered,
             tries=sendings.tries,
@@ -277,17 +282,20 @@ class WireNotes(Custody):
         self.tally.ended(self.terms.launch, answered, sent=own, held_ms=sendings.held_ms)
         self._settle(number, answered, sent=own)
         event = ExchangeEnded(exchange=number, answered=answered, side=side)
-        self.publish(event)
+        self.publish(event, written=written)
         self.send(WireEvent(event=event))
         self._stop_for(number, answered, sendings)
 
     def _settle(self, number: int, answered: Answered, *, sent: bool) -> None:
         self.spending.end(number, answered, sent=sent)
-        settled, self._settled = self._settled, asyncio.get_running_loop().create_future()
+        settled = self._settled
+        self._settled = settled.get_loop().create_future()
         settled.set_result(None)
 
     def _stop_for(self, number: int, answered: Answered, sendings: Sendings) -> None:
-        """The stop that an end calls for, if it does."""
+        """The stop that an end calls for, if it does; one that went well never does."""
+        if answered.result is ExchangeResult.COMPLETED:
+            return
         if sendings.gave_up is not None:
             detail = f"request {number}, {sendings.tries} tries: {sendings.gave_up}"
             self.order_stop(Stop(reason=StopReason.RATE_LIMITED, detail=detail))

@@ -5,13 +5,14 @@ would refuse. A line's digest is SHA-256 over its bytes without the line end.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 import msgspec
 
 from stanchion.broker.receipts.ed25519 import Signer
-from stanchion.protocol.codec import decode, encode
+from stanchion.protocol.codec import decode, encode, encode_with
 from stanchion.protocol.receipt import (
     BUNDLE_FORMAT,
     BUNDLE_VERSION,
@@ -25,6 +26,9 @@ from stanchion.protocol.receipt import (
 )
 
 R = TypeVar("R", bound=msgspec.Struct)
+Written = Mapping[str, msgspec.Raw]
+"""Members of a record that were encoded before, by name."""
+NOTHING: Written = MappingProxyType({})
 
 
 class ChainError(ValueError):
@@ -135,10 +139,16 @@ class Chain:
             return f"exchange {number} ends without a start"
         return f"exchange {number} ends twice" if number in self._ended else None
 
-    def append(self, kind: type[R], *, at_ms: int, **fields: object) -> tuple[R, bytes]:
-        """Build the next record and admit it; its bytes come without a line end."""
+    def append(
+        self, kind: type[R], *, at_ms: int, written: Written = NOTHING, **fields: object
+    ) -> tuple[R, bytes]:
+        """Build the next record and admit it; its bytes come without a line end.
+
+        `written`: members that were encoded before.
+        """
         build = cast("Callable[..., R]", kind)
-        return self._take(build(seq=self.records + 1, prev=self.head, at_ms=at_ms, **fields))
+        record = build(seq=self.records + 1, prev=self.head, at_ms=at_ms, **fields)
+        return self._take(record, written)
 
     def close(self, *, signer: Signer, at_ms: int, **fields: object) -> tuple[RunClose, bytes]:
         """Build the signed close and admit it."""
@@ -155,8 +165,8 @@ class Chain:
             msgspec.structs.replace(draft, signature=signer.sign(signed_bytes(draft)))
         )
 
-    def _take(self, record: R) -> tuple[R, bytes]:
-        line = encode(record)
+    def _take(self, record: R, written: Written = NOTHING) -> tuple[R, bytes]:
+        line = encode_with(record, written) if written else encode(record)
         # A record that could not be read back (a float, a wrong type) must not get into a chain.
         if decode(line, type(record)) != record:
             raise ChainError(f"{type(record).__name__} does not read back as it was written")

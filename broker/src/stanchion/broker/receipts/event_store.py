@@ -44,6 +44,7 @@ DELETED_AT_ONCE = 2000
 
 _NEWS = frozenset({*LIFECYCLE, "vitals"})
 """What a reader over all attempts is woken for."""
+_WORDS = {one: one.value for one in AssertedBy}
 _CURSOR = re.compile(r"(?P<epoch>[0-9a-f]{8})\.(?P<seq>0|[1-9][0-9]{0,15})\Z")
 
 
@@ -122,14 +123,20 @@ class EventStore:
                 f"{self._file} does not take events: more than {MAX_WAITING_BYTES} bytes wait"
             )
         self._last += 1
-        word = asserted_by.value
+        word = _WORDS[asserted_by]
         kind = tag_of(event_json) if kind is None else kind
         row = EventRow(self._last, attempt_id, at_ms, word, event_json, kind, source_seq)
-        self._streams.setdefault(attempt_id, _Stream(0, 0)).last = row.seq
+        self._stream(attempt_id).last = row.seq
         self._waiting.append(row)
         self._waiting_bytes += len(event_json)
         self._schedule(BATCH_S)
         return self._cursor(row.seq)
+
+    def _stream(self, attempt_id: str) -> _Stream:
+        stream = self._streams.get(attempt_id)
+        if stream is None:
+            stream = self._streams[attempt_id] = _Stream(0, 0)
+        return stream
 
     async def flushed(self, cursor: str) -> None:
         """Wait until the event of this cursor is committed; LedgerError if that fails."""
@@ -285,7 +292,7 @@ class EventStore:
 
     async def _changed(self, attempt_id: str, wait_s: float) -> None:
         """Wait for the attempt's next event, or for so long."""
-        stream = self._streams.setdefault(attempt_id, _Stream(0, 0))
+        stream = self._stream(attempt_id)
         await self._woken(stream.readers, wait_s)
         if not stream.last and not stream.readers:
             self._streams.pop(attempt_id, None)

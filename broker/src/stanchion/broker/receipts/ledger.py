@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from stanchion.broker.receipts.bundle import Broken, verify
-from stanchion.broker.receipts.chain import Chain, ChainError, build_header
+from stanchion.broker.receipts.chain import NOTHING, Chain, ChainError, Written, build_header
 from stanchion.broker.receipts.checkpoint import build_checkpoint
 from stanchion.broker.receipts.event_store import EventStore
 from stanchion.broker.receipts.event_tables import EVENTS_FILE
@@ -77,15 +77,17 @@ class Book:
     def closed(self) -> bool:
         return self._chain.closed
 
-    async def append(self, kind: type[R], **fields: object) -> R:
+    async def append(self, kind: type[R], *, written: Written = NOTHING, **fields: object) -> R:
         """Write the next record; `seq`, `prev` and `at_ms` are filled in here.
+
+        `written`: members that were encoded before, by name.
 
         Returns once the record is durable. Concurrent calls keep the order in which they were made.
         LedgerError: it is not durable (disk full, read only) and nothing more can be written to
         this book. ChainError: it may not stand here, and nothing was written.
         """
         self._writable()
-        record, line = self._chain.append(kind, at_ms=self._now_ms(), **fields)
+        record, line = self._chain.append(kind, at_ms=self._now_ms(), written=written, **fields)
         await self._store_line(line)
         return record
 
