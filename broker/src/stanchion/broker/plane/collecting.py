@@ -10,7 +10,7 @@ async def first_of(timeout_s: float, *futures: asyncio.Future[Any]) -> None:
     """Wait for one of them, or for so long. Lighter than `asyncio.wait`: no sets, no tasks."""
     if any(future.done() for future in futures):
         return
-    loop = asyncio.get_running_loop()
+    loop = futures[0].get_loop()
     first: asyncio.Future[None] = loop.create_future()
 
     def come(_: object = None) -> None:

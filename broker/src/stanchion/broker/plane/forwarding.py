@@ -73,7 +73,7 @@ class Forwarding:
         """Once."""
         self._started_ms = mono_ms()
         self._first_byte_ms = self._request_id = self._certificate = None
-        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        gone: asyncio.Future[None] = self._desk.revoked.get_loop().create_future()
         self._down.watch(
             on_gone=lambda: None if gone.done() else gone.set_result(None),
             on_pause=_nothing,

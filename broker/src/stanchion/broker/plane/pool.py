@@ -64,6 +64,13 @@ class Pool:
         self._parked: list[_Parked] = []
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def _now(self) -> float:
+        """By the clock of the loop; which one that is, is asked once: it costs a system call."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        return self._loop.time()
 
     @property
     def idle(self) -> int:
@@ -74,14 +81,14 @@ class Pool:
         """A connection that is open and silent; None = open one."""
         while self._parked:
             parked = self._parked.pop()
-            if parked.usable(asyncio.get_running_loop().time()):
+            if parked.usable(self._now()):
                 return parked.line
             parked.line.transport.abort()
         return None
 
     def park(self, line: Line, idle_s: float | None = None) -> bool:
         """Keep a connection for at most `idle_s`, if there is room; False = it is not kept."""
-        now = asyncio.get_running_loop().time()
+        now = self._now()
         keep_s = min(self._limits.idle_s, self._limits.idle_s if idle_s is None else idle_s)
         until = min(now + keep_s, line.opened_at + self._limits.age_s)
         full = len(self._parked) >= self._limits.idle_connections
@@ -115,7 +122,7 @@ class Pool:
 
     def _sweep(self) -> None:
         self._timer = None
-        now = asyncio.get_running_loop().time()
+        now = self._now()
         for parked in [parked for parked in self._parked if parked.until <= now]:
             self.drop(parked)
         self._schedule()

@@ -161,6 +161,9 @@ class Sending:
         """GO, the end of the wait, or None: nobody waits for the answer any more."""
         if self._over():
             return None
+        verdict = self._turns.at_once(self._call)
+        if verdict is not None:
+            return verdict
         turn = self._turns.queue(self._call)
         if not turn.done():
             await self._hold(turn)

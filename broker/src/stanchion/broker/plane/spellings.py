@@ -71,6 +71,10 @@ class Spellings:
         return re.compile(b"|".join(re.escape(probe) for probe in self._probes))
 
     @cached_property
+    def _any_probe_in_text(self) -> re.Pattern[str]:
+        return re.compile(self._any_probe.pattern.decode("ascii"))
+
+    @cached_property
     def _any_probe_in_any_case(self) -> re.Pattern[bytes]:
         return re.compile(self._any_probe.pattern.lower())
 
@@ -130,7 +134,7 @@ class Spellings:
 
     def masked_text(self, text: str) -> str:
         """The same for text."""
-        if len(text) < LEAST:
+        if len(text) < LEAST or (len(text) <= SHORT and not self._any_probe_in_text.search(text)):
             return text
         data = text.encode("utf-8", "surrogatepass")
         masked = self.masked(data)

@@ -45,6 +45,10 @@ class Ending(Enum):
     MALFORMED = "malformed"
 
 
+_COMPLETE = Ending.COMPLETE
+"""Looked up once: an enumeration's members are slow to find (3.11), and this is asked often."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where requests of an account go. From the configuration only, never from a request."""
@@ -168,7 +172,7 @@ class Upstream(asyncio.Protocol):
     @property
     def whole(self) -> bool:
         """Whether all of the answer has come already, and nobody took any of it."""
-        return self._ending is Ending.COMPLETE and self._on_body is None
+        return self._ending is _COMPLETE and self._on_body is None
 
     def take_whole(self) -> bytes:
         """The body of such an answer."""
@@ -214,7 +218,7 @@ class Upstream(asyncio.Protocol):
         An answer to a request that had not arrived whole leaves nobody sure of what is read next.
         """
         return (
-            self._ending is Ending.COMPLETE
+            self._ending is _COMPLETE
             and self.line is not None
             and not self.line.transport.is_closing()
             and not (self._surplus or self._early_answer)
@@ -284,7 +288,7 @@ class Upstream(asyncio.Protocol):
                 self._end(Ending.MALFORMED)
         if self._ending is None:
             self._deliver()
-        elif self._ending is Ending.COMPLETE:
+        elif self._ending is _COMPLETE:
             self._surplus = self._surplus or not self._ends_with(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -337,7 +341,7 @@ class Upstream(asyncio.Protocol):
             kept = self._parser is not None and self._parser.should_keep_alive()
             self._persists = self._framed() and kept
             self._deliver()
-            self._end(Ending.COMPLETE)
+            self._end(_COMPLETE)
 
     def _wait_for_reader(self, came_bytes: int) -> None:
         """Nobody takes the body yet, which is so for a moment: only then is reading stopped."""
@@ -371,7 +375,7 @@ class Upstream(asyncio.Protocol):
         if self._on_end is not None:
             self._deliver()
             self._on_end(ending)
-        if ending is not Ending.COMPLETE:
+        if ending is not _COMPLETE:
             self.close()
 
 

@@ -45,7 +45,10 @@ def first_denied(
     dialect: Dialect, body: Mapping[str, object], allowed: frozenset[str]
 ) -> DeniedField | None:
     """The first field of the body that may not be sent; None = there is none."""
-    return next((field for field in _all(dialect, body) if field.name not in allowed), None)
+    for field in _all(dialect, body):
+        if field.name not in allowed:
+            return field
+    return None
 
 
 def _all(dialect: Dialect, body: Mapping[str, object]) -> Iterator[DeniedField]:
@@ -145,6 +148,8 @@ def _repeats_below(body: Mapping[str, object]) -> bool:
     """Whether an object with settings has a name twice, in two spellings."""
     level = _settings_in(body)
     for _ in range(SETTINGS_DEPTH - 1):
+        if not level:
+            return False
         if any(len(set(map(fold, settings))) < len(settings) for settings in level):
             return True
         level = [child for settings in level for child in _settings_in(settings)]

@@ -42,17 +42,23 @@ class Turns:
         """Requests that are held back."""
         return self._pacer.waiting
 
-    def queue(self, call: Call) -> "asyncio.Future[Verdict]":
-        """Wait for a turn. GO = it holds a slot now, to be given back with `over` or `failed`."""
-        turn: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+    def at_once(self, call: Call) -> Verdict | None:
+        """What a request hears without waiting, as most do; None = it has to `queue`.
+
+        GO = it holds a slot now, to be given back with `over` or `failed`.
+        """
         if self.trip is not None:
-            turn.set_result(Verdict.REFUSED)
+            return Verdict.REFUSED
+        return Verdict.GO if self._pacer.free(call, self._now_ms()) else None
+
+    def queue(self, call: Call) -> "asyncio.Future[Verdict]":
+        """Wait for a turn, if need be; what it hears means the same."""
+        turn: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        verdict = self.at_once(call)
+        if verdict is not None:
+            turn.set_result(verdict)
             return turn
-        now_ms = self._now_ms()
-        if self._pacer.free(call, now_ms):
-            turn.set_result(Verdict.GO)
-            return turn
-        self._pacer.wait(call, now_ms)
+        self._pacer.wait(call, self._now_ms())
         self._waiting[call] = turn
         self._dispatch()
         return turn
