@@ -9,6 +9,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from stanchion.broker.tasks import log_failure
 from stanchion.protocol.control import Enrolled, Refused
 from stanchion.protocol.exchange import ErrorClass
 from stanchion.protocol.launch import ModelRef, Waits
-from stanchion.protocol.receipt import Denied, ExchangeEnd
+from stanchion.protocol.receipt import Denied, ExchangeEnd, RunOpen, TokenIssued
 from stanchion.protocol.refusal import RefusedError
 
 CANARY = "sk-CANARY-of-attack-61-0123456789"
@@ -179,11 +180,25 @@ for path in sys.argv[1:]:
 """
 
 
-def as_another_user(places: list[str]) -> list[str]:
+ASK = """
+import socket, sys
+for asked in ("GET /v1/runs", "POST /v1/runs/%s/cancel", "POST /v1/stop"):
+    caller = socket.socket(socket.AF_UNIX)
+    caller.connect(sys.argv[1])
+    line = asked % sys.argv[2] if "%s" in asked else asked
+    caller.sendall(f"{line} HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 0\\r\\n\\r\\n".encode())
+    came = b""
+    while data := caller.recv(65536):
+        came += data
+    print(came.hex())
+"""
+
+
+def as_another_user(script: str, places: list[str]) -> list[str]:
     for python in PYTHONS:
         try:
             told = subprocess.run(
-                [python, "-I", "-c", TRY, *places],
+                [python, "-I", "-c", script, *places],
                 user=NOBODY,
                 group=NOBODY,
                 extra_groups=[],
@@ -207,8 +222,52 @@ async def test_attack_63_another_user_of_this_host_reaches_no_socket(broker: Liv
             str(run.directory / "model.sock"),
             str(run.directory / "control.sock"),
         ]
-        tried = as_another_user(places)
+        tried = as_another_user(TRY, places)
     assert tried == ["PermissionError"] * 3
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can be another user")
+async def test_attack_63_another_user_who_reaches_the_admin_socket_is_not_served() -> None:
+    """Somebody loosened the modes; the kernel still says who it is."""
+    with tempfile.TemporaryDirectory(prefix="st") as folder, live_broker(Path(folder)) as broker:
+        async with enrolled(broker, 9) as run:
+            for place in (Path(folder), broker.paths.root, broker.paths.broker_dir):
+                place.chmod(0o711)
+            broker.paths.admin_socket.chmod(0o666)
+            told = as_another_user(ASK, [str(broker.paths.admin_socket), run.id])
+            answers = [bytes.fromhex(line) for line in told]
+            assert len(answers) == 3
+            assert len(set(answers)) == 1
+            assert answers[0].startswith(b"HTTP/1.1 403 Forbidden\r\n")
+            assert b'"id":"admin_principal"' in answers[0]
+            assert run.id.encode() not in answers[0]
+            async with broker.client() as client:
+                assert (await client.run(run.id)).state == "open"
+        said = broker.paths.log_file.read_text()
+        assert said.count(f"the admin socket does not serve uid {NOBODY}") == 3
+
+
+async def test_attack_63_who_did_what_is_on_record_by_the_kernels_word(broker: LiveBroker) -> None:
+    """Whatever a caller says of itself: a header with a name changes nothing."""
+    me = f"uid {os.geteuid()}"
+    async with enrolled(broker, 9) as run:
+        reader, writer = await asyncio.open_unix_connection(str(broker.paths.admin_socket))
+        writer.write(
+            f"POST /v1/runs/{run.id}/cancel HTTP/1.1\r\nhost: x\r\nx-principal: uid 4711\r\n"
+            "authorization: Bearer uid 4711\r\nconnection: close\r\n"
+            "content-length: 0\r\n\r\n".encode()
+        )
+        assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+        writer.close()
+        records = await broker.records(run.id)
+    assert [record.opened_by for record in records if isinstance(record, RunOpen)] == [me]
+    why = {record.what: record.why for record in records if isinstance(record, TokenIssued)}
+    assert (why["enrol_issued"], why["revoked"]) == (f"for {me}", f"cancelled by {me}")
+    said = broker.paths.log_file.read_text()
+    done = f"{run.id}: 200 for {me}, pid {os.getpid()}"
+    assert f"/v1/runs/{{id}}/enrol {done}" in said
+    assert f"/v1/runs/{{id}}/cancel {done}" in said
+    assert "4711" not in said
 
 
 async def test_attack_63_nothing_of_one_attempt_opens_another(broker: LiveBroker) -> None:

@@ -47,6 +47,9 @@ class RunOpen(_Record, frozen=True, kw_only=True, tag="run.open"):
     launch_sha256: str
     broker_version: str
     rehearsal_port: int | None
+    opened_by: str | None = None
+    """Who asked the broker for it, as the kernel named the caller (`uid 1000`); None = not recorded
+    by that version."""
 
 
 class TokenIssued(_Record, frozen=True, kw_only=True, tag="token"):

@@ -129,7 +129,7 @@ async def in_process(
                 tasks=Tasks(group),
                 limits=limits,
             )
-            token = await attempt.enrol_token()
+            token = await attempt.enrol_token(by="uid 1")
             assert isinstance(token, str)
             grant = await attempt.enrol(token, "boot-1")
             assert isinstance(grant, Grant)

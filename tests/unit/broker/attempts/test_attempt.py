@@ -36,7 +36,7 @@ def records(attempt: Attempt) -> list[object]:
 
 
 async def test_tokens_are_on_record_by_their_digest_alone(attempt: Attempt) -> None:
-    token = await attempt.enrol_token()
+    token = await attempt.enrol_token(by="uid 1")
     grant = await attempt.enrol(str(token), "boot")
     assert isinstance(grant, Grant)
     renewed = await attempt.renew(1)
@@ -74,7 +74,7 @@ async def test_local_answers_name_the_declared_model(attempt: Attempt) -> None:
 
 async def test_nothing_follows_the_close_whoever_says_it(attempt: Attempt) -> None:
     """Not the broker, and not a supervisor that is still connected."""
-    token = await attempt.enrol_token()
+    token = await attempt.enrol_token(by="uid 1")
     ours, theirs = socket.socketpair()
     served = asyncio.create_task(serve(attempt, ours))  # noqa: TID251 - awaited below
     supervisor = Supervisor(attempt.terms.directory)
@@ -110,18 +110,18 @@ async def test_where_it_stands_is_stored_before_it_counts(attempt: Attempt) -> N
         assert stored is not None
         return decode(stored, Standing)
 
-    token = await attempt.enrol_token()
+    token = await attempt.enrol_token(by="uid 1")
     assert standing().leases.enrol is not None
     grant = await attempt.enrol(str(token), "boot")
     assert isinstance(grant, Grant)
     assert (standing().leases.boot, standing().leases.generation) == ("boot", 1)
     assert grant.token not in str(store.standing(name))
-    await attempt.cancel()
+    await attempt.cancel(by="uid 1")
     kept = standing()
     assert kept.cancelled
     assert kept.stop is not None
     assert kept.stop.reason is StopReason.CANCELLED
-    assert kept.leases.revoked == "cancelled"
+    assert kept.leases.revoked == "cancelled by uid 1"
 
 
 async def test_what_counts_as_observed_is_what_was_sent_and_both_are_on_record(

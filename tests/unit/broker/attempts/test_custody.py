@@ -16,13 +16,13 @@ def security_notes(attempt: Attempt) -> list[str]:
 
 
 async def enrolled(attempt: Attempt) -> Grant:
-    grant = await attempt.enrol(str(await attempt.enrol_token()), "boot-1")
+    grant = await attempt.enrol(str(await attempt.enrol_token(by="uid 1")), "boot-1")
     assert isinstance(grant, Grant)
     return grant
 
 
 async def test_a_second_redemption_is_refused_and_on_record(attempt: Attempt) -> None:
-    token = str(await attempt.enrol_token())
+    token = str(await attempt.enrol_token(by="uid 1"))
     assert isinstance(await attempt.enrol(token, "boot-1"), Grant)
     assert isinstance(await attempt.enrol(token, "boot-2"), LeaseError)
     (note,) = security_notes(attempt)
@@ -39,7 +39,7 @@ async def test_two_holders_of_a_lease_end_it(attempt: Attempt) -> None:
 
 async def test_where_it_stands_is_stored_without_any_token(attempt: Attempt) -> None:
     grant = await enrolled(attempt)
-    await attempt.cancel()
+    await attempt.cancel(by="uid 1")
     await attempt.remember()
     stored = attempt.ledger.store.standing(attempt.terms.id)
     assert stored is not None

@@ -70,7 +70,7 @@ async def test_an_opening_that_is_cut_short_leaves_no_directory_and_no_socket(
     async with house() as at:
         before = sockets()
         for place in itertools.count(1):
-            opening = at.runs.open(order(run=f"{place:012x}"))
+            opening = at.runs.open(order(run=f"{place:012x}"), by="uid 1")
             try:
                 opened = await cut_short(opening, place, error)
             except error:
@@ -88,6 +88,6 @@ async def test_an_opening_that_cannot_be_told_leaves_no_directory_and_no_socket(
         before = sockets()
         await at.ledger.events.aclose()
         with pytest.raises(LedgerError, match=r"events\.db is closed"):
-            await at.runs.open(order())
+            await at.runs.open(order(), by="uid 1")
         assert (at.left(), at.runs.open_count) == ([], 0)
         assert sockets() == before

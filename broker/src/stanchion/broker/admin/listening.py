@@ -5,12 +5,14 @@ aiohttp answers and logs a malformed request with its own bytes in it (aiohttp's
 """
 
 import asyncio
+import logging
 import socket
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
+from stanchion.broker.admin.principals import principal_of
 from stanchion.broker.attempts.listeners import BACKLOG
 
 _BODY = (
@@ -19,8 +21,43 @@ _BODY = (
 )
 
 
+REFUSED_S = 5.0
+_STRANGER = (
+    b'{"error":{"id":"admin_principal","field":"caller","value":null,'
+    b'"rule":"it is the user that the broker runs as, or root","remedy":"Be that user"}}'
+)
+_REFUSAL = (
+    b"HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(_STRANGER), _STRANGER)
+)
+_log = logging.getLogger("stanchion.broker")
+
+
+class _Unread(asyncio.Protocol):
+    """What a stranger sends is taken and let go: closing on it would lose the answer."""
+
+
+def refuse(transport: asyncio.Transport) -> None:
+    """The constant answer, and nothing else until the other end hangs up, or does not in time."""
+    transport.set_protocol(_Unread())
+    transport.write(_REFUSAL)
+    transport.write_eof()
+    asyncio.get_running_loop().call_later(REFUSED_S, transport.abort)
+
+
 class _QuietHandler(RequestHandler):
-    """Constant errors."""
+    """Constant errors, and nothing of a stranger is read.
+
+    The socket's mode keeps strangers out already; this holds where somebody loosened it.
+    """
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        principal = principal_of(transport)
+        if principal is None or not principal.may_act:
+            _log.warning("the admin socket does not serve %s", principal or "an unknown user")
+            refuse(cast("asyncio.Transport", transport))
+        else:
+            super().connection_made(transport)
 
     def handle_error(
         self,

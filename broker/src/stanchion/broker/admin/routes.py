@@ -20,6 +20,7 @@ from stanchion.broker.admin.answers import (
     read_body,
 )
 from stanchion.broker.admin.metrics import Metrics
+from stanchion.broker.admin.principals import acting, note_action
 from stanchion.broker.admin.watching import Watching
 from stanchion.broker.attempts.attempt import Attempt
 from stanchion.broker.attempts.leases import ENROL_TTL_MS, LeaseError
@@ -60,6 +61,7 @@ class Admin:
         """The routes."""
         app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[constant_errors])
         app.on_response_prepare.append(self._note_need)
+        app.on_response_prepare.append(note_action)
         app.router.add_get("/healthz", self.health)
         app.router.add_get("/metrics", self.scrape)
         app.router.add_get("/v1/profiles", self.profiles)
@@ -133,7 +135,8 @@ class Admin:
         )
 
     async def open_run(self, request: web.Request) -> web.Response:
-        return json_answer(await self.runs.open(await read_body(request, OpenRun)), status=201)
+        order = await read_body(request, OpenRun)
+        return json_answer(await self.runs.open(order, by=acting(request)), status=201)
 
     async def list_runs(self, request: web.Request) -> web.Response:
         state = request.query.get("state")
@@ -151,7 +154,7 @@ class Admin:
         return json_answer(self.runs.view(request.match_info["id"]))
 
     async def enrol(self, request: web.Request) -> web.Response:
-        token = await self._attempt(request).enrol_token()
+        token = await self._attempt(request).enrol_token(by=acting(request))
         if isinstance(token, LeaseError):
             raise refuse(
                 "enrol_refused",
@@ -187,12 +190,12 @@ class Admin:
 
     async def cancel(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]
-        await self.runs.attempt(name).cancel()
+        await self.runs.attempt(name).cancel(by=acting(request))
         return json_answer(self.runs.view(name))
 
     async def revoke(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]
-        await self.runs.attempt(name).revoke("revoked by the orchestrator")
+        await self.runs.attempt(name).revoke(f"revoked by {acting(request)}")
         return json_answer(self.runs.view(name))
 
     async def bundle(self, request: web.Request) -> web.Response:

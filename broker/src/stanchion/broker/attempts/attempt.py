@@ -172,12 +172,12 @@ class Attempt(WireNotes):
         if self._running:
             await asyncio.wait(self._running, timeout=timeout_s)
 
-    async def cancel(self) -> None:
+    async def cancel(self, *, by: str) -> None:
         """The orchestrator asked for the end."""
         self.cancelled = True
         await self.remember()
         self.order_stop(Stop(reason=StopReason.CANCELLED, detail="cancelled by the orchestrator"))
-        await self.revoke("cancelled")
+        await self.revoke(f"cancelled by {by}")
 
 
 __all__ = ["Attempt", "LedgerError", "Terms"]

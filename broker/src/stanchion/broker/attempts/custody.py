@@ -103,11 +103,11 @@ class Custody:
         saving.add_done_callback(lambda done: done.cancelled() or done.exception())
         return saving
 
-    async def enrol_token(self) -> str | LeaseError:
-        """A new single-use token, on record."""
+    async def enrol_token(self, *, by: str) -> str | LeaseError:
+        """A new single-use token, on record with who asked for it."""
         token = self.leases.issue_enrol(os.urandom(32), mono_ms())
         if not isinstance(token, LeaseError):
-            await self._record_token("enrol_issued", token_digest(token), None)
+            await self._record_token("enrol_issued", token_digest(token), f"for {by}")
         return token
 
     async def enrol(self, token: str, boot: str) -> Grant | LeaseError:

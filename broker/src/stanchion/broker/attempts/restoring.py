@@ -213,7 +213,7 @@ async def _go_on(attempt: Attempt, so_far: Replayed, lost: str | None) -> None:
     if lost is not None and attempt.leases.revoked is None:
         attempt.order_stop(Stop(reason=StopReason.BROKER_LOST, detail=lost))
     if attempt.cancelled:
-        await attempt.cancel()
+        await attempt.cancel(by="whoever asked the former broker")
 
 
 async def _interrupt(attempt: Attempt, number: int, begun: Begun) -> Answered:

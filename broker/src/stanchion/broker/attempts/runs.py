@@ -109,8 +109,8 @@ class Runs:
         """The queues by profile and account."""
         return self._accounts.turns()
 
-    async def open(self, order: OpenRun) -> RunOpenedReply:
-        """Check, freeze, listen, and put on record."""
+    async def open(self, order: OpenRun, *, by: str) -> RunOpenedReply:
+        """Check, freeze, listen, and put on record; `by`: who asked, as the kernel says."""
         name = _checked_id(order)
         profile, account = check_launch(order, self._config.profiles)
         if not _DECIMAL.match(order.untouched_reward):
@@ -132,12 +132,12 @@ class Runs:
         )
         self._opening.add(name)
         try:
-            return await self._open(name, order, launch, target)
+            return await self._open(name, order, launch, target, by=by)
         finally:
             self._opening.discard(name)
 
     async def _open(
-        self, name: AttemptId, order: OpenRun, launch: FrozenLaunch, target: Target
+        self, name: AttemptId, order: OpenRun, launch: FrozenLaunch, target: Target, *, by: str
     ) -> RunOpenedReply:
         listeners = Listeners(make_directory(self._runtime_dir))
         try:
@@ -150,7 +150,7 @@ class Runs:
                 untouched_reward=order.untouched_reward,
                 target=target,
             )
-            attempt = await self._record(terms, order)
+            attempt = await self._record(terms, order, by=by)
             await listeners.open(attempt, self._tasks)
             attempt.publish(RunOpened(spec_sha256=terms.launch_sha256))
         except BaseException:  # a shutdown cancels it, too
@@ -164,7 +164,7 @@ class Runs:
             launch_sha256=terms.launch_sha256,
         )
 
-    async def _record(self, terms: Terms, order: OpenRun) -> Attempt:
+    async def _record(self, terms: Terms, order: OpenRun, *, by: str) -> Attempt:
         book = await self._ledger.begin(terms.id, holds_bodies=False)
         await book.append(
             RunOpen,
@@ -173,6 +173,7 @@ class Runs:
             launch_sha256=terms.launch_sha256,
             broker_version=metadata.version("stanchion"),
             rehearsal_port=None if order.rehearsal is None else order.rehearsal.port,
+            opened_by=by,
         )
         await self._ledger.store.save_run(
             RunRow(
