@@ -75,6 +75,6 @@ def test_a_record_comes_of_it(
     for document in documents[: None if form is Form.EVENTS else 1]:
         data = send(document)
         tap.holds_from(data)
-        tap.saw(data)
+        tap.passed(data, 0.0)
         assert tap.terminal or tap.undecided in {True, False}
     assert encode(tap.answered(complete=True))

@@ -47,7 +47,7 @@ def test_bytes_from_the_terminal_event_on_are_held() -> None:
     place = tap.holds_from(TEXT + DONE)
     assert place is not None
     assert (TEXT + DONE)[place:] == b"[DONE]\n\n"
-    tap.saw(TEXT + DONE)
+    tap.passed(TEXT + DONE, 0.0)
     assert tap.terminal
     assert not tap.undecided
 
@@ -57,7 +57,7 @@ def test_a_terminal_event_is_found_wherever_it_is_cut(cut: int) -> None:
     tap = reader()
     tap.saw(TEXT)
     held_from_first = tap.holds_from(DONE[:cut])
-    tap.saw(DONE[:cut])
+    tap.passed(DONE[:cut], 0.0)
     held_from_second = tap.holds_from(DONE[cut:])
     left = DONE[:cut] if held_from_first is None else DONE[:cut][:held_from_first]
     if held_from_first is None and held_from_second is not None:
@@ -70,7 +70,7 @@ def test_the_marker_inside_a_text_is_decided_when_the_event_ends() -> None:
     tap = reader()
     start, rest = b'data: {"choices":[{"delta":{"content":"say [DONE]', b' now"}}]}\n\n'
     assert tap.holds_from(start) is not None
-    tap.saw(start)
+    tap.passed(start, 0.0)
     assert tap.undecided
     tap.saw(rest)
     assert not tap.undecided
@@ -80,7 +80,7 @@ def test_the_marker_inside_a_text_is_decided_when_the_event_ends() -> None:
 def test_a_json_body_is_never_held_by_its_content() -> None:
     tap = reader(Form.JSON)
     assert tap.holds_from(b'{"error":{}}') is None
-    tap.saw(b'{"error":{}}')
+    tap.passed(b'{"error":{}}', 0.0)
     assert not tap.terminal
     assert not tap.by_events
 
@@ -100,7 +100,7 @@ def test_what_is_read_late_counts_from_when_it_came() -> None:
     assert tap.semantic_at == float("-inf")
     for piece, at in ((TEXT, 1.0), (TEXT[:9], 2.0), (TEXT[9:], 3.0), (b": ping\n\n", 4.0)):
         assert tap.holds_from(piece) is None
-        tap.saw(piece, at)
+        tap.passed(piece, at)
     assert tap.semantic_at == 3.0
     tap.saw(TEXT, 5.0)
     assert (tap.semantic_at, tap.semantic_events) == (5.0, 3)
@@ -130,9 +130,9 @@ def test_a_terminal_event_behind_unread_ones_is_decided_at_once() -> None:
     tap = reader()
     for _ in range(3):
         assert tap.holds_from(TEXT) is None
-        tap.saw(TEXT, 0.0)
+        tap.passed(TEXT, 0.0)
     assert tap.holds_from(DONE) is not None
-    tap.saw(DONE, 0.0)
+    tap.passed(DONE, 0.0)
     assert (tap.terminal, tap.semantic_events) == (True, 4)
 
 
@@ -258,7 +258,7 @@ def gemini(*, status: int = 200, form: Form = Form.EVENTS) -> ResponseReader:
 def test_without_a_terminal_event_the_last_one_waits_for_what_comes_next() -> None:
     reader = gemini()
     assert reader.holds_from(STOPPED) is not None
-    reader.saw(STOPPED)
+    reader.passed(STOPPED, 0.0)
     assert (reader.terminal, reader.undecided) == (False, True)
     reader.saw(b'data: {"usageMetadata":{"promptTokenCount":3}}\n\n')
     assert (reader.terminal, reader.undecided) == (False, False)

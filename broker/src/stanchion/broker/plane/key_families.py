@@ -64,9 +64,9 @@ class Gate:
                 return True
         return False
 
-    def after(self, letter: int) -> int:
-        """The next one of its letters, by turns."""
-        return self.letters[(self.letters.index(letter) + 1) % len(self.letters)]
+    def letter_beside(self, data: bytes) -> int | None:
+        """The rarest of its letters that is not in these bytes; None = all are."""
+        return next((letter for letter in self.letters if letter not in data), None)
 
 
 @dataclass(frozen=True, repr=False)

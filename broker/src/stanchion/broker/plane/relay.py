@@ -28,8 +28,11 @@ class Tap(Protocol):
     def holds_from(self, data: bytes) -> int | None:
         """Where a terminal event may start in the next bytes; None = nowhere."""
 
-    def saw(self, data: bytes, at: float) -> None:
+    def passed(self, data: bytes, at: float) -> None:
         """Read bytes that came at this time, now or once somebody asks what they said."""
+
+    def saw(self, data: bytes, at: float) -> None:
+        """The same of bytes that were not asked about before."""
 
     @property
     def terminal(self) -> bool:
@@ -174,9 +177,10 @@ class Flow:
     def _received(self, data: bytes) -> None:
         if self._over:
             return
-        clean = data if self._scrub is None else self._scrub.feed(data)
-        if clean:
-            self._body(clean)
+        if self._scrub is not None:
+            data = self._scrub.feed(data)
+        if data:
+            self._body(data)
 
     def _body(self, data: bytes) -> None:
         now = self._loop.time()
@@ -184,7 +188,7 @@ class Flow:
             place = self._tap.holds_from(data)
             if place is None:
                 self._down.write(data)
-                self._tap.saw(data, now)
+                self._tap.passed(data, now)
             else:
                 self._hold(data, place, now)
         elif self._draining:
@@ -206,7 +210,7 @@ class Flow:
         self._pass(data[:place])
         self._held += data[place:]
         self._as_it_comes, self._holding = False, True
-        self._tap.saw(data, now)
+        self._tap.passed(data, now)
         self._decide()
 
     def _decide(self) -> None:

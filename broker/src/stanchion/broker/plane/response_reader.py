@@ -48,7 +48,7 @@ class ResponseReader:
     """The tap of one exchange."""
 
     __slots__ = (
-        "_blind", "_came_at", "_carry", "_fold", "_looked", "_lookout", "_marked", "_mask",
+        "_blind", "_came_at", "_carry", "_fold", "_lookout", "_marked", "_mask",
         "_may_be_last", "_needs_terminal", "_output_limit", "_read", "_semantic_at",
         "_semantic_events", "_sha256", "_size_bytes", "_splitter", "_status", "_unread",
         "_unread_bytes", "_whole", "by_events",
@@ -82,8 +82,6 @@ class ResponseReader:
         self._carry = b""
         self._marked = False
         """Whether a marker came since the last event ended."""
-        self._looked = False
-        """Whether the bytes that come next were looked through for one."""
         self._unread_bytes = 0
         self._whole: bytes | bytearray = b""
         """Of a body that is no event stream; to be read at its end."""
@@ -94,13 +92,13 @@ class ResponseReader:
         self._semantic_at = float("-inf")
 
     def holds_from(self, data: bytes) -> int | None:
-        """Where in `data` a terminal event may start; None = all of it may leave before reading.
+        """Where in the next bytes a terminal event may start; None = all may leave before reading.
 
-        A whole JSON body has no such place: its end is the end of the stream.
+        A whole JSON body has no such place: its end is the end of the stream. To be asked once for
+        each piece, and then told by `passed` of it.
         """
         if not self.by_events or self._blind is not None:
             return None
-        self._looked = True
         carry, lookout = self._carry, self._lookout
         window = carry + data if carry else data
         # No marker goes over the end of a line.
@@ -113,7 +111,12 @@ class ResponseReader:
         return max(0, place - len(carry))
 
     def saw(self, data: bytes, at: float = 0.0) -> None:
-        """Take a copy of bytes of the body, which came `at` this time.
+        """Take a copy of bytes of the body that nobody asked about, which came `at` this time."""
+        self.holds_from(data)
+        self.passed(data, at)
+
+    def passed(self, data: bytes, at: float) -> None:
+        """Take a copy of bytes of the body.
 
         Those of a stream are read a few pieces at a time, or when somebody asks what they said.
         """
@@ -121,9 +124,6 @@ class ResponseReader:
             self._take(data)
             self._collect(data)
             return
-        if not self._looked:
-            self.holds_from(data)
-        self._looked = False
         self._unread.append(data)
         self._came_at.append(at)
         self._unread_bytes += len(data)
@@ -247,18 +247,19 @@ class ResponseReader:
 
     def _events(self, data: bytes) -> bool:
         """Read a piece of a stream; whether a semantic event ended in it."""
-        before = self._semantic_events
         whole = None if self._splitter is None or self._marked else self._splitter.whole(data)
         if whole is None:
-            self._split(data)
-        else:
-            for event in whole:
-                self._semantic_events += self._fold.stream_event(event)
-        return self._semantic_events > before
+            return self._split(data)
+        semantic = 0
+        for event in whole:
+            semantic += self._fold.stream_event(event)
+        self._semantic_events += semantic
+        return semantic > 0
 
-    def _split(self, data: bytes) -> None:
+    def _split(self, data: bytes) -> bool:
         if self._splitter is None:
-            return
+            return False
+        before = self._semantic_events
         ended = False
         try:
             for found in self._splitter.feed(data):
@@ -268,6 +269,7 @@ class ResponseReader:
             self._blind = str(error)
         if ended and self._marked:  # what is unfinished now came with these bytes: it is short
             self._marked = self._lookout.place_in(self._splitter.unfinished) is not None
+        return self._semantic_events > before
 
     def _event(self, event: SseEvent | StrayLine) -> None:
         if isinstance(event, StrayLine):

@@ -350,9 +350,11 @@ class Upstream(asyncio.Protocol):
             self.pause()
 
     def _deliver(self) -> None:
-        if self._on_body is not None and self._early:
-            pieces, self._early = self._early, []
-            self._on_body(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+        early = self._early
+        if early and self._on_body is not None:
+            data = early.pop() if len(early) == 1 else b"".join(early)
+            early.clear()
+            self._on_body(data)
 
     def _framed(self) -> bool:
         return (

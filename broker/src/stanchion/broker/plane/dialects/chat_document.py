@@ -6,6 +6,8 @@ xAI (`code` and `error` as strings); GLM (`code` and `msg`, also with status 200
 compatible API (in a list); FastAPI (`detail`). It must never take an answer for an error.
 """
 
+from typing import Any, Literal
+
 import msgspec
 
 from stanchion.broker.plane.dialects.base import ProviderError
@@ -27,10 +29,51 @@ class Document(msgspec.Struct):
     what: object = msgspec.field(default=None, name="object")
 
 
+class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    content: str
+    role: str | None = None
+    refusal: None = None
+    reasoning_content: None = None
+    reasoning: None = None
+    tool_calls: None = None
+    function_call: None = None
+
+
+class _PlainChoice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    delta: _PlainDelta
+    index: int = 0
+    finish_reason: None = None
+    logprobs: None = None
+
+
+class PlainChunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A chunk with a piece of text and nothing else that has a meaning, as most of a stream are."""
+
+    choices: tuple[_PlainChoice]
+    object: Literal["chat.completion.chunk"]
+    id: str | None = None
+    model: str | None = None
+    usage: None = None
+    created: Any = None
+    system_fingerprint: Any = None
+    service_tier: Any = None
+    obfuscation: Any = None
+    provider: Any = None
+
+
+_plain_decoder = msgspec.json.Decoder(PlainChunk)
 _decoder = msgspec.json.Decoder(Document)
 _list_decoder = msgspec.json.Decoder(list[Document])
 _FINE = (None, "", 0, "0", 200, "200")
 """Codes of answers that are no error."""
+
+
+def plain_chunk(data: bytes) -> PlainChunk | None:
+    """The chunk, if it is a plain one; None says nothing about it."""
+    try:
+        return _plain_decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def decoded(data: bytes) -> Document | None:

@@ -5,7 +5,13 @@ compatible servers carry the page or the issue they were found in. It reads copi
 """
 
 from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told, an_id
-from stanchion.broker.plane.dialects.chat_document import decoded, error_in, error_of, is_plain
+from stanchion.broker.plane.dialects.chat_document import (
+    decoded,
+    error_in,
+    error_of,
+    is_plain,
+    plain_chunk,
+)
 from stanchion.broker.plane.dialects.chat_parts import Parts
 from stanchion.broker.plane.dialects.chat_request import read_request
 from stanchion.broker.plane.dialects.openai_usage import UsageFold
@@ -45,6 +51,8 @@ class ChatFold:
         self._usage = UsageFold()
         self._parts = Parts()
         self._calls = ToolCalls()
+        self._plain = False
+        """Whether the last event had plain text: the next one has, as a rule."""
 
     @property
     def failed(self) -> bool:
@@ -53,6 +61,14 @@ class ChatFold:
 
     def stream_event(self, data: bytes) -> bool:
         """One event's data; [DONE] or a chunk."""
+        if self._plain:
+            chunk = plain_chunk(data)
+            if chunk is not None:
+                self._named(chunk.model, chunk.id)
+                choice = chunk.choices[0]
+                self._parts.text_came(choice.index, choice.delta.content)
+                return True
+            self._plain = False
         if data.strip() == DONE:
             self.done = True
             return True
@@ -96,11 +112,7 @@ class ChatFold:
             return False
         if self._error is None and not is_plain(document):
             self._error = error_in(document)
-        if document.model != self._model:
-            # A router may begin with the name it was asked for: the last one stands.
-            self._model = self._words.text("model_served", document.model) or self._model
-        if self._id is None:
-            self._id = an_id(document.id)
+        self._named(document.model, document.id)
         choices = document.choices if isinstance(document.choices, list) else []
         if document.usage is not None:
             self._usage.take(document.usage, passing=bool(choices))
@@ -108,6 +120,13 @@ class ChatFold:
             if isinstance(choice, dict):
                 self._choice(choice)
         return True
+
+    def _named(self, model: object, identity: object) -> None:
+        if model != self._model:
+            # A router may begin with the name it was asked for: the last one stands.
+            self._model = self._words.text("model_served", model) or self._model
+        if self._id is None:
+            self._id = an_id(identity)
 
     def _choice(self, choice: dict[str, object]) -> None:
         finish = choice.get("finish_reason")
@@ -127,6 +146,7 @@ class ChatFold:
         content = part.get("content")
         if len(part) == 1 and isinstance(content, str):  # as most events of a stream are
             self._parts.text_came(choice, content)
+            self._plain = True
             return
         self._parts.take(choice, part)
         self._calls.take(choice, part.get("tool_calls"), part.get("function_call"))
