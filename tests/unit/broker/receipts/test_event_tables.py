@@ -1,3 +1,4 @@
+import os
 import sqlite3
 from pathlib import Path
 
@@ -158,3 +159,26 @@ def test_the_database_is_a_wal_that_is_not_synced_by_commit(tmp_path: Path) -> N
     assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert db.execute("PRAGMA synchronous").fetchone() == (1,)
     db.close()
+
+
+def test_a_large_batch_is_not_copied_to_another_folder(tmp_path: Path) -> None:
+    """A statement that changes many pages keeps them as they were until it is through."""
+    db = open_events(tmp_path / "events.db", host_boot=None).connection
+    others: set[str] = set()
+
+    def look() -> None:
+        files = {os.path.realpath(entry) for entry in Path("/proc/self/fd").iterdir()}
+        others.update(file for file in files if "etilqs" in file)  # SQLite's prefix
+
+    rows = [
+        EventRow(seq, f"{seq % 50:012x}.1", 5, "broker", b"{%d}" % seq * 150, "output")
+        for seq in range(1, 3001)
+    ]
+    insert_events(db, rows[:2500])
+    db.commit()
+    db.set_progress_handler(look, 100)
+    insert_events(db, rows[2500:])
+    db.set_progress_handler(None, 0)
+    db.commit()
+    db.close()
+    assert not others

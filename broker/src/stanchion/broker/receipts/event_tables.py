@@ -106,7 +106,6 @@ def _open(file: Path, host_boot: str | None) -> OpenedStore:
     db = sqlite3.connect(file, check_same_thread=False)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=NORMAL")
-    db.execute("PRAGMA temp_store=MEMORY")  # a large change is not copied to another folder
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
         db.close()
@@ -117,6 +116,8 @@ def _open(file: Path, host_boot: str | None) -> OpenedStore:
     steps = (_SCHEMA, _SECOND)[version:]
     if steps:
         db.executescript(f"BEGIN; {''.join(steps)} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    # From here on: a step of the tables may touch every row, which memory must not hold.
+    db.execute("PRAGMA temp_store=MEMORY")  # a large change is not copied to another folder
     epoch, closed_well, boot = db.execute(_EPOCH).fetchone() or (None, 0, None)
     same_boot = boot is not None and boot == host_boot
     if epoch is None or not (closed_well or same_boot):

@@ -236,7 +236,6 @@ def _connect(file: Path) -> sqlite3.Connection:
     db = sqlite3.connect(file, check_same_thread=False)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=FULL")
-    db.execute("PRAGMA temp_store=MEMORY")  # a large change is not copied to another folder
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
         raise LedgerError(
@@ -246,4 +245,6 @@ def _connect(file: Path) -> sqlite3.Connection:
     steps = (_SCHEMA, _SECOND)[version:]
     if steps:
         db.executescript(f"BEGIN; {''.join(steps)} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+    # From here on: a step of the tables may touch every row, which memory must not hold.
+    db.execute("PRAGMA temp_store=MEMORY")  # a large change is not copied to another folder
     return db
