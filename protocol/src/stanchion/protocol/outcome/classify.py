@@ -209,9 +209,8 @@ def _session_error(evidence: Evidence) -> str | None:
     if evidence.wire.last_finish is Finish.CONTENT_FILTER:
         return "the provider withheld the last answer (a content filter) and nothing followed"
     if session.state is SessionState.GOOD:
-        return _left_unanswered(evidence.wire) or _believed_what_was_cut(
-            evidence.wire, session.steps
-        )
+        believed = _believed_what_was_cut(evidence.wire, session.steps)
+        return believed or _left_unanswered(evidence.wire)
     if session.state is SessionState.UNKNOWN:
         return _last_unanswered(evidence)
     if evidence.wire.completed == 0 and session.state is SessionState.EMPTY:
