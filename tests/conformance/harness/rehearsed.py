@@ -39,12 +39,15 @@ def run(
     root: Path,
     *,
     bring: Callable[[Path, Path], None] | None = None,
+    changed: Callable[[Plan], Plan] = lambda plan: plan,
     timeout_s: float = 200,
 ) -> Rehearsed:
     """Play the script; `settings` holds what is asked for, places and address are made here.
 
-    `bring` puts files into the working folder and the home first.
+    `bring` puts files into the working folder and the home first; `changed` is what becomes of the
+    plan. Only a package with a runtime of its own has to be where a sandbox shows it, as root.
     """
+    placed = package.runtime is not None
     workdir, home = root / "work", root / "home"
     workdir.mkdir()
     home.mkdir()
@@ -61,10 +64,11 @@ def run(
                 base_url=base_url,
                 home=str(home),
                 workdir=str(workdir),
-                package_dir=native.place(package),
+                package_dir=native.place(package) if placed else str(package.path),
                 env={"PATH": os.environ["PATH"], **settings.env},
             )
         )
-        ran = native.run(plan, workdir, timeout_s=timeout_s, package=package)
+        plan = changed(plan)
+        ran = native.run(plan, workdir, timeout_s=timeout_s, package=package if placed else None)
         seen = provider.sightings()
     return Rehearsed(ran, seen, tapped.requests(), plan, workdir, base_url)

@@ -1,4 +1,4 @@
-"""The real OpenCode and the rehearsal provider, as processes of their own."""
+"""The rehearsal provider as a process of its own."""
 
 import json
 import subprocess
@@ -7,16 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
-
-from stanchion.images.harness_store import HarnessPackage
-
-
-@pytest.fixture(scope="session")
-def opencode_package(opencode: HarnessPackage) -> Path:
-    """Its unpacked package in the harness store."""
-    return opencode.path
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,22 @@
 """The real Claude Code does on the wire what its adapter was told. Needs the harness itself."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from conformance.harness import native
-from fakes.tapped_port import tapped_port
-from functional.harness_adapters.conftest import rehearsing
-from stanchion.broker.plane.admission import admitted
-from stanchion.broker.plane.http_gate import Accepted, read_head
-from stanchion.broker.plane.model_socket import ModelRequest
+from conformance.harness import rehearsed
+from functional.harness_adapters.gate import let_through
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import Settings
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.events import StepSaved
 from stanchion.protocol.evidence import SessionState
-from stanchion.protocol.exchange import Asked
-from stanchion.supervisor.relay_head import rewrite
 
+MESSAGES = Dialect.ANTHROPIC_MESSAGES
 MODEL = "maker/future-9:large"
 WORK = """
-version = 1
 [[turn]]
 reasoning = "A file is wanted."
 [[turn.tool]]
@@ -61,45 +54,29 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     script: str,
     budget: int | None,
 ) -> None:
-    workdir, home = tmp_path / "work", tmp_path / "home"
-    workdir.mkdir()
-    bring_configuration_along(workdir, home)
+    settings = Settings(
+        model=model, base_url="", dialect=MESSAGES, output_limit=limit, context=context,
+        effort=effort, instruction='Write "one" to one.txt,\nthen stop.\n', home="", workdir="",
+        package_dir="", env={}, thinking_budget=budget,
+    )  # fmt: skip
     adapter = registry.adapter("claude_code")
-    with (
-        rehearsing(script, tmp_path) as provider,
-        tapped_port(int(provider.base_url.rpartition(":")[2])) as tapped,
-    ):
-        plan = adapter.plan(
-            Settings(
-                model=model,
-                base_url=f"http://127.0.0.1:{tapped.port}",
-                dialect=Dialect.ANTHROPIC_MESSAGES,
-                output_limit=limit,
-                context=context,
-                effort=effort,
-                instruction='Write "one" to one.txt,\nthen stop.\n',
-                home=str(home),
-                workdir=str(workdir),
-                package_dir=str(claude_code.path),
-                env={"PATH": os.environ["PATH"]},
-                thinking_budget=budget,
-            )
-        )
-        ran = native.run(plan, workdir, timeout_s=200)
-        seen = provider.sightings()
-    assert ran.returncode == 0, ran.stdout.decode(errors="replace")[-2000:]
-    assert len(seen) == (2 if script.endswith(WORK + DONE) else 3)
+    run = rehearsed.run(
+        adapter, claude_code, script, settings, tmp_path, bring=bring_configuration_along
+    )
+    assert run.ran.returncode == 0, run.ran.stdout.decode(errors="replace")[-2000:]
+    assert len(run.seen) == (2 if script.endswith(WORK + DONE) else 3)
     old = model != MODEL
-    for request in seen:
+    for request in run.seen:
         assert request["path"] == "/v1/messages"
         assert (request["model"], request["max_tokens"]) == (model, limit)
         assert request["reasoning_effort"] == (None if old else effort or "high")
         assert budget is None or request["thinking_budget_tokens"] == budget
         assert request["tools"], "a request without tools would be a title or a summary"
-    assert_the_gate_lets_through(tapped.requests(), len(seen))
-    assert (workdir / "one.txt").read_text() == "one"
+    assert len(let_through(run.requests, MESSAGES)) == len(run.seen)
+    assert all(b"THE WORKSPACE SPEAKS" not in body for _, body in run.requests)
+    assert (run.workdir / "one.txt").read_text() == "one"
     session = adapter.session()
-    saved = [item for line in ran.stdout.splitlines() for item in session.output(line)]
+    saved = [item for line in run.ran.stdout.splitlines() for item in session.output(line)]
     assert (session.end().state, session.end().steps) == (SessionState.GOOD, 2)
     steps = [item.reason for item in saved if isinstance(item, StepSaved)]
     assert [reason for reason in steps if reason != "unknown"] == ["tool_use", "end_turn"]
@@ -126,17 +103,3 @@ def bring_configuration_along(workdir: Path, home: Path) -> None:
         (place / "CLAUDE.md").write_text("THE WORKSPACE SPEAKS")
     server = {"command": "/bin/sh", "args": ["-c", "touch started; cat"]}
     (workdir / ".mcp.json").write_text(json.dumps({"mcpServers": {"hostile": server}}))
-
-
-def assert_the_gate_lets_through(requests: list[tuple[bytes, bytes]], count: int) -> None:
-    """What the harness sends is what the broker's gate, with nothing relaxed, sends on."""
-    assert len(requests) == count
-    for head, body in requests:
-        assert b"THE WORKSPACE SPEAKS" not in body
-        rewritten = rewrite(head, "st1_x")
-        assert rewritten is not None
-        accepted = read_head(rewritten)
-        assert isinstance(accepted, Accepted), (accepted, head)
-        request = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
-        asked = admitted(Dialect.ANTHROPIC_MESSAGES, request, frozenset())
-        assert isinstance(asked, Asked), (asked, body[:3000])

@@ -7,21 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from conformance.harness import native
+from conformance.harness import rehearsed
 from fakes.launches import spec
-from fakes.tapped_port import tapped_port
-from functional.harness_adapters.conftest import rehearsing
-from stanchion.broker.plane.admission import Leaving, admitted, leaving
-from stanchion.broker.plane.http_gate import Accepted, read_head
-from stanchion.broker.plane.model_socket import ModelRequest
+from functional.harness_adapters.gate import let_through, passed
+from stanchion.broker.plane.admission import Leaving, leaving
 from stanchion.harness_adapters import registry
-from stanchion.harness_adapters.base import PlannedFile, Settings, all_corrections
+from stanchion.harness_adapters.base import Plan, PlannedFile, Settings, all_corrections
 from stanchion.harness_adapters.codex.config import INSTRUCTIONS, REPLACED_EFFORT
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.evidence import SessionState
 from stanchion.protocol.exchange import Asked
-from stanchion.supervisor.relay_head import rewrite
 
 MODEL = "maker/future-9:large"
 PLAIN = Settings(
@@ -38,7 +34,6 @@ PLAIN = Settings(
     env={"PATH": f"/image/bin:{os.environ['PATH']}", "HTTP_PROXY": "http://127.0.0.1:9"},
 )
 WORK = """
-version = 1
 [[turn]]
 reasoning = "A file is wanted."
 [[turn.tool]]
@@ -60,29 +55,20 @@ pytestmark = [pytest.mark.harness, pytest.mark.other_harness, pytest.mark.timeou
 
 def run(
     package: HarnessPackage, folder: Path, script: str, settings: Settings, **files: str
-) -> tuple[native.NativeRun, list[Request]]:
-    """The run, and what it sent. `files`: texts that take another's place in what is planned."""
-    workdir, home = folder / "work", folder / "home"
-    bring_configuration_along(workdir, home)
-    with (
-        rehearsing(script, folder) as provider,
-        tapped_port(int(provider.base_url.rpartition(":")[2])) as tapped,
-    ):
-        plan = registry.adapter("codex").plan(
-            replace(
-                settings,
-                base_url=f"http://127.0.0.1:{tapped.port}",
-                home=str(home),
-                workdir=str(workdir),
-                package_dir=str(package.path),
-            )
-        )
+) -> rehearsed.Rehearsed:
+    """The run. `files`: texts that take another's place in what is planned."""
+
+    def with_files(plan: Plan) -> Plan:
         planned = [
             PlannedFile(file.path, changed(file.text or "", files), file.mode)
             for file in plan.files
         ]
-        ran = native.run(replace(plan, files=tuple(planned)), workdir, timeout_s=100)
-    return ran, tapped.requests()
+        return replace(plan, files=tuple(planned))
+
+    return rehearsed.run(
+        registry.adapter("codex"), package, script, settings, folder,
+        bring=bring_configuration_along, changed=with_files, timeout_s=100,
+    )  # fmt: skip
 
 
 def changed(text: str, changes: dict[str, str]) -> str:
@@ -128,19 +114,12 @@ def bring_configuration_along(workdir: Path, home: Path) -> None:
 
 def sent(request: Request, settings: Settings) -> tuple[Asked, Asked]:
     """What the harness asked for, and what leaves of it: the gate lets it through, corrected."""
-    head, body = request
-    rewritten = rewrite(head, "st1_x")
-    assert rewritten is not None
-    accepted = read_head(rewritten)
-    assert isinstance(accepted, Accepted), (accepted, head)
-    passed = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
-    asked = admitted(settings.dialect, passed, frozenset())
-    assert isinstance(asked, Asked), (asked, body[:3000])
+    (asked,) = let_through([request], settings.dialect)
     corrections = all_corrections(
         registry.adapter("codex"), settings.dialect, settings.output_limit, settings.effort
     )
     terms = spec(dialect=settings.dialect, corrections=corrections)
-    left = leaving(terms, passed, asked, side=None)
+    left = leaving(terms, passed(*request), asked, side=None)
     assert isinstance(left, Leaving)
     assert left.refusal is None
     assert left.corrections == tuple(one.field for one in corrections)
@@ -163,7 +142,8 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     codex: HarnessPackage, tmp_path: Path, script: str, count: int, changes: dict[str, object]
 ) -> None:
     settings = replace(PLAIN, **changes)  # type: ignore[arg-type]  # fields by their names
-    ran, requests = run(codex, tmp_path, script, settings)
+    done = run(codex, tmp_path, script, settings)
+    ran, requests = done.ran, done.requests
     assert ran.returncode == 0, ran.stdout.decode(errors="replace")[-2000:]
     assert len(requests) == count
     for head, body in requests:
@@ -185,7 +165,7 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
 @pytest.mark.parametrize("word", ["none", "minimal", "low", "ULTRA"])
 def test_other_words_go_out_as_they_are(codex: HarnessPackage, tmp_path: Path, word: str) -> None:
     settings = replace(PLAIN, effort=word)
-    _, (request,) = run(codex, tmp_path, "version = 1\n" + DONE, settings)
+    (request,) = run(codex, tmp_path, DONE, settings).requests
     assert sent(request, settings)[0].effort == word
 
 
@@ -194,9 +174,9 @@ def test_the_word_that_it_would_replace_is_written_into_each_request(
     codex: HarnessPackage, tmp_path: Path, script: str, count: int
 ) -> None:
     settings = replace(PLAIN, effort=REPLACED_EFFORT)
-    ran, requests = run(codex, tmp_path, script, settings)
-    assert (ran.returncode, len(requests)) == (0, count)
-    for request in requests:
+    done = run(codex, tmp_path, script, settings)
+    assert (done.ran.returncode, len(done.requests)) == (0, count)
+    for request in done.requests:
         asked, left = sent(request, settings)
         assert (asked.effort, left.effort) == (None, REPLACED_EFFORT)
         assert left.output_limit == settings.output_limit
@@ -204,7 +184,7 @@ def test_the_word_that_it_would_replace_is_written_into_each_request(
 
 def test_the_word_would_else_have_become_another_one(codex: HarnessPackage, tmp_path: Path) -> None:
     word = {'effort = "max"': f'effort = "{REPLACED_EFFORT}"'}
-    _, (request,) = run(codex, tmp_path, "version = 1\n" + DONE, PLAIN, **word)
+    (request,) = run(codex, tmp_path, DONE, PLAIN, **word).requests
     assert sent(request, PLAIN)[0].effort == "medium"
 
 
@@ -215,12 +195,13 @@ def test_its_own_instructions_for_an_unknown_model_are_those_that_it_is_told(
         "model_catalog_json": "# model_catalog_json",
         "model_instructions_file": "# model_instructions_file",
     }
-    ran, ((_, body),) = run(codex, tmp_path, "version = 1\n" + DONE, PLAIN, **nothing)
-    assert b"Model metadata for" in ran.stdout, "it does not know the model"
+    done = run(codex, tmp_path, DONE, PLAIN, **nothing)
+    ((_, body),) = done.requests
+    assert b"Model metadata for" in done.ran.stdout, "it does not know the model"
     by_itself = json.loads(body)["input"][0]["content"][0]["text"]
     told = tmp_path / "told"
     told.mkdir()
-    _, ((_, body),) = run(codex, told, "version = 1\n" + DONE, PLAIN)
+    ((_, body),) = run(codex, told, DONE, PLAIN).requests
     # It takes the empty lines off a file's end, and not off its own text.
     assert json.loads(body)["input"][0]["content"][0]["text"] == by_itself.rstrip()
     assert by_itself == (codex.path / INSTRUCTIONS).read_text()
@@ -233,8 +214,8 @@ def test_the_conversation_is_summarised_at_nine_tenths_of_the_declared_window(
     settings = replace(PLAIN, context=400_000)
     once = FULL % used + "[[turn]]\ntext = 'Done.'\n"
     one_summary = once.replace("printf", "test -e one.txt && kill $PPID; printf")
-    ran, requests = run(codex, tmp_path, one_summary, settings)
-    bodies = [json.loads(body) for _, body in requests]
+    done = run(codex, tmp_path, one_summary, settings)
+    bodies = [json.loads(body) for _, body in done.requests]
     assert sum(not body.get("tools") for body in bodies) == summaries
     assert {body["reasoning"]["effort"] for body in bodies} == {"max"}
-    assert (ran.returncode == 0) is (summaries == 0)
+    assert (done.ran.returncode == 0) is (summaries == 0)

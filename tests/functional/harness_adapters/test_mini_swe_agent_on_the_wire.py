@@ -1,28 +1,20 @@
 """The real mini-swe-agent does on the wire what its adapter was told. Needs the harness itself."""
 
-import os
 from pathlib import Path
 
 import pytest
 
-from conformance.harness import native
-from fakes.tapped_port import tapped_port
-from functional.harness_adapters.conftest import rehearsing
-from stanchion.broker.plane.admission import admitted
-from stanchion.broker.plane.http_gate import Accepted, read_head
-from stanchion.broker.plane.model_socket import ModelRequest
+from conformance.harness import rehearsed
+from functional.harness_adapters.gate import let_through
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import Settings
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.evidence import SessionState
-from stanchion.protocol.exchange import Asked
-from stanchion.supervisor.relay_head import rewrite
 
 OPENAI, ANTHROPIC = Dialect.OPENAI_CHAT, Dialect.ANTHROPIC_MESSAGES
 PATHS = {OPENAI: "/v1/chat/completions", ANTHROPIC: "/v1/messages"}
 WORK = """
-version = 1
 [[turn]]
 reasoning = "A file is wanted."
 [[turn.tool]]
@@ -66,46 +58,30 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     model: str,
     script: str,
 ) -> None:
-    workdir, home = tmp_path / "work", tmp_path / "home"
-    workdir.mkdir()
-    bring_configuration_along(workdir, home)
+    settings = Settings(
+        model=model, base_url="", dialect=dialect, output_limit=limit, context=400_000,
+        effort=effort, instruction='Write "one" to one.txt,\nthen stop. \U0001f600\n', home="",
+        workdir="", package_dir="", env={},
+    )  # fmt: skip
     adapter = registry.adapter("mini_swe_agent")
-    with (
-        rehearsing(script, tmp_path) as provider,
-        tapped_port(int(provider.base_url.rpartition(":")[2])) as tapped,
-    ):
-        plan = adapter.plan(
-            Settings(
-                model=model,
-                base_url=f"http://127.0.0.1:{tapped.port}",
-                dialect=dialect,
-                output_limit=limit,
-                context=400_000,
-                effort=effort,
-                instruction='Write "one" to one.txt,\nthen stop. \U0001f600\n',
-                home=str(home),
-                workdir=str(workdir),
-                package_dir=native.place(mini_swe_agent),
-                env={"PATH": os.environ["PATH"]},
-            )
-        )
-        ran = native.run(plan, workdir, timeout_s=200, package=mini_swe_agent)
-        seen, requests = provider.sightings(), tapped.requests()
-    assert ran.returncode == 0, ran.stderr.decode(errors="replace")[-2000:]
-    assert [request["status"] for request in seen] == (
+    run = rehearsed.run(
+        adapter, mini_swe_agent, script, settings, tmp_path, bring=bring_configuration_along
+    )
+    assert run.ran.returncode == 0, run.ran.stderr.decode(errors="replace")[-2000:]
+    assert [request["status"] for request in run.seen] == (
         [200, 500, 200] if script.endswith(AGAIN) else [200, 200]
     )
-    for request in seen:
+    for request in run.seen:
         assert (request["path"], request["model"]) == (PATHS[dialect], model)
         assert (request["max_tokens"], request["max_completion_tokens"]) == (limit, None)
         assert request["reasoning_effort"] == effort
         thinks = dialect is ANTHROPIC and effort is not None
         assert request["thinking_type"] == ("adaptive" if thinks else None)
         assert request["stream"] is False
-    assert_the_gate_lets_through(requests, dialect)
-    assert (workdir / "one.txt").read_text() == "one"
+    assert let_through(run.requests, dialect)
+    assert (run.workdir / "one.txt").read_text() == "one"
     session = adapter.session()
-    assert session.rows(ran.rows)
+    assert session.rows(run.ran.rows)
     assert (session.end().state, session.end().steps) == (SessionState.GOOD, 2)
 
 
@@ -121,16 +97,3 @@ def bring_configuration_along(workdir: Path, home: Path) -> None:
         (place / ".env").write_text(variables)
     for module in ("litellm", "minisweagent", "sitecustomize", "yaml"):
         (workdir / f"{module}.py").write_text("raise SystemExit('THE WORKSPACE SPEAKS')\n")
-
-
-def assert_the_gate_lets_through(requests: list[tuple[bytes, bytes]], dialect: Dialect) -> None:
-    """What the harness sends is what the broker's gate, with nothing relaxed, sends on."""
-    assert requests
-    for head, body in requests:
-        rewritten = rewrite(head, "st1_x")
-        assert rewritten is not None
-        accepted = read_head(rewritten)
-        assert isinstance(accepted, Accepted), (accepted, head)
-        request = ModelRequest(accepted.route, accepted.forwarded, accepted.session, body)
-        asked = admitted(dialect, request, frozenset())
-        assert isinstance(asked, Asked), (asked, body[:3000])

@@ -1,25 +1,19 @@
 """The real OpenCode does on the wire what its adapter was told. Needs the harness itself."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from conformance.harness import native
-from fakes.tapped_port import tapped_port
-from functional.harness_adapters.conftest import rehearsing
-from stanchion.broker.plane.admission import admitted
-from stanchion.broker.plane.http_gate import Accepted, read_head
-from stanchion.broker.plane.model_socket import ModelRequest
+from conformance.harness import native, rehearsed
+from functional.harness_adapters.gate import let_through
 from stanchion.harness_adapters import registry
 from stanchion.harness_adapters.base import SessionReader, Settings
+from stanchion.images.harness_store import HarnessPackage
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.events import StepSaved
 from stanchion.protocol.evidence import SessionState
-from stanchion.protocol.exchange import Asked
 from stanchion.protocol.transcript import ItemKind, TranscriptItem
-from stanchion.supervisor.relay_head import rewrite
 
 MODEL = "maker/future-9:large"
 MODELS = {Dialect.GEMINI: "future-9-large"}
@@ -39,7 +33,6 @@ LIMITED_BY = {
 }
 INSTRUCTION = 'Write "one" to one.txt,\nthen stop.\n'
 SCRIPT = """
-version = 1
 [[turn]]
 reasoning = "A file is wanted."
 [[turn.tool]]
@@ -69,7 +62,7 @@ text = "The file is written."
     ],
 )
 def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_asked(
-    opencode_package: Path,
+    opencode: HarnessPackage,
     tmp_path: Path,
     dialect: Dialect,
     limit: int,
@@ -77,40 +70,24 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
     context: int | None,
     budget: int | None,
 ) -> None:
-    workdir = tmp_path / "work"
-    workdir.mkdir()
-    home = tmp_path / "home"
     model = MODELS.get(dialect, MODEL)
-    bring_configuration_along(workdir, home, model, agent=effort is not None)
+    settings = Settings(
+        model=model, base_url="", dialect=dialect, output_limit=limit, context=context,
+        effort=effort, instruction=INSTRUCTION, home="", workdir="", package_dir="", env={},
+        thinking_budget=budget,
+    )  # fmt: skip
     adapter = registry.adapter("opencode")
-    with (
-        rehearsing(SCRIPT, tmp_path) as provider,
-        tapped_port(int(provider.base_url.rpartition(":")[2])) as tapped,
-    ):
-        plan = adapter.plan(
-            Settings(
-                model=model,
-                base_url=f"http://127.0.0.1:{tapped.port}",
-                dialect=dialect,
-                output_limit=limit,
-                context=context,
-                effort=effort,
-                instruction=INSTRUCTION,
-                home=str(home),
-                workdir=str(workdir),
-                package_dir=str(opencode_package),
-                env={"PATH": os.environ["PATH"]},
-                thinking_budget=budget,
-            )
-        )
-        ran = native.run(plan, workdir, timeout_s=200)
-        seen = provider.sightings()
-    assert ran.returncode == 0, ran.stderr.decode(errors="replace")
-    assert [(request["path"], request["turn"], request["status"]) for request in seen] == [
+
+    def bring(workdir: Path, home: Path) -> None:
+        bring_configuration_along(workdir, home, model, agent=effort is not None)
+
+    run = rehearsed.run(adapter, opencode, SCRIPT, settings, tmp_path, bring=bring)
+    assert run.ran.returncode == 0, run.ran.stderr.decode(errors="replace")
+    assert [(request["path"], request["turn"], request["status"]) for request in run.seen] == [
         (PATHS[dialect], 0, 200),
         (PATHS[dialect], 1, 200),
     ]
-    for request in seen:
+    for request in run.seen:
         assert request["model"] == model
         assert {name: request[name] for name in LIMITS} == {
             name: limit if name == LIMITED_BY[dialect] else None for name in LIMITS
@@ -121,9 +98,9 @@ def test_limit_and_effort_reach_the_wire_on_every_request_and_nothing_else_is_as
         assert request["thinking_type"] == (kind or ("adaptive" if thinks else None))
         assert request["thinking_budget_tokens"] == budget
         assert request["tools"], "a request without tools would be a title or a summary"
-    assert_the_gate_lets_through(tapped.requests(), dialect)
-    assert (workdir / "one.txt").read_text() == "one"
-    assert_session(adapter.session(), ran)
+    assert len(let_through(run.requests, dialect)) == 2
+    assert (run.workdir / "one.txt").read_text() == "one"
+    assert_session(adapter.session(), run.ran)
 
 
 def bring_configuration_along(workdir: Path, home: Path, model: str, *, agent: bool) -> None:
@@ -140,21 +117,6 @@ def bring_configuration_along(workdir: Path, home: Path, model: str, *, agent: b
         (home / ".config/opencode/agent/build.md").write_text(
             "---\nreasoningEffort: low\nthinkingConfig:\n  thinkingLevel: low\n---\nHm.\n"
         )
-
-
-def assert_the_gate_lets_through(requests: list[tuple[bytes, bytes]], dialect: Dialect) -> None:
-    """What the harness sends is what the broker's gate, with nothing relaxed, sends on."""
-    assert len(requests) == 2
-    for head, body in requests:
-        rewritten = rewrite(head, "st1_x")
-        assert rewritten is not None
-        accepted = read_head(rewritten)
-        assert isinstance(accepted, Accepted), (accepted, head)
-        request = ModelRequest(
-            accepted.route, accepted.forwarded, accepted.session, body, accepted.model
-        )
-        asked = admitted(dialect, request, frozenset())
-        assert isinstance(asked, Asked), (asked, body)
 
 
 def assert_session(session: SessionReader, ran: native.NativeRun) -> None:
