@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,16 +13,18 @@ from pathlib import Path
 import psutil
 import pytest
 
+from fakes.file_there import until_there
+from fakes.open_attempt import until_event, until_open
 from fakes.small_tasks import OPENCODE, Stanchion
-from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
+from stanchion.broker.client import BrokerClient, StatePaths
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
 from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.codec import decode
-from stanchion.protocol.events import ExchangeAlive, decode_event
+from stanchion.protocol.events import ExchangeAlive
 from stanchion.protocol.result import AttemptResult
-from stanchion.runner.keeper.notes import NOTES
+from stanchion.runner.keeper.notes import Note
 from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [
@@ -67,34 +68,30 @@ def running(stanchion: Stanchion) -> Iterator["subprocess.Popen[bytes]"]:
         process.communicate()
 
 
-async def kill_while_it_streams(paths: StatePaths) -> int:
+async def kill_while_it_streams(stanchion: Stanchion) -> int:
     """Kill the broker once a model's answer is on its way; its pid."""
     async with asyncio.timeout(STREAMS_S):
-        while True:
-            try:
-                async with BrokerClient(paths.admin_socket) as broker:
-                    views = await broker.runs("open")
-                    after = None
-                    while views:
-                        page = await broker.events(views[0].id, after=after, wait_s=30)
-                        after = page.cursor
-                        events = [decode_event(entry.event) for entry in page.entries]
-                        if any(isinstance(event, ExchangeAlive) for event in events):
-                            pid = (await broker.health()).pid
-                            os.kill(pid, signal.SIGKILL)
-                            return pid
-            except BrokerUnreachableError:
-                pass
-            await asyncio.sleep(0.1)
+        note = await asyncio.to_thread(until_kept, stanchion)
+        await until_event(note, ExchangeAlive)
+        async with BrokerClient(Path(note.admin_socket)) as broker:
+            pid = (await broker.health()).pid
+    os.kill(pid, signal.SIGKILL)
+    return pid
 
 
-def the_result(folder: Path) -> AttemptResult:
-    return decode((folder / "out/attempts/long-think__1/result.json").read_bytes(), AttemptResult)
+def until_kept(stanchion: Stanchion) -> Note:
+    """A keeper has the attempt: it needs its command no more."""
+    return until_open(stanchion.state, stanchion.folder / "out", timeout_s=STREAMS_S)
+
+
+def result_of(folder: Path) -> Path:
+    """The keeper writes it whole or not at all."""
+    return folder / "out/attempts/long-think__1/result.json"
 
 
 def test_a_broker_that_is_back_within_seconds_costs_one_exchange(stanchion: Stanchion) -> None:
     with running(stanchion) as process:
-        first = asyncio.run(kill_while_it_streams(StatePaths(stanchion.state)))
+        first = asyncio.run(kill_while_it_streams(stanchion))
         output, errors = process.communicate(timeout=STREAMS_S)
     assert process.returncode == 0, errors.decode()
     result = decode(output, AttemptResult)
@@ -121,40 +118,19 @@ def test_a_broker_that_is_back_within_seconds_costs_one_exchange(stanchion: Stan
 def test_a_broker_that_stays_away_ends_the_attempt_in_time(stanchion: Stanchion) -> None:
     """Nobody is left but keeper and sandbox: the command is killed before the broker."""
     with running(stanchion) as process:
-        killed = asyncio.run(kill_command_and_broker(stanchion, process))
-        result = until_result(stanchion.folder, killed + LOST_S)
+        asyncio.run(kill_command_and_broker(stanchion, process))
+        until_there(result_of(stanchion.folder), timeout_s=LOST_S)
+    result = decode(result_of(stanchion.folder).read_bytes(), AttemptResult)
     assert result.outcome.reason == "broker_lost", result.outcome.detail
     assert (result.score, result.grade) == (None, "not_run")
     assert "score" in result.why
     assert sandboxes(stanchion.state) == []
 
 
-async def kill_command_and_broker(
-    stanchion: Stanchion, process: "subprocess.Popen[bytes]"
-) -> float:
-    paths = StatePaths(stanchion.state)
-    await asyncio.to_thread(until_kept, stanchion.state / NOTES)
+async def kill_command_and_broker(stanchion: Stanchion, process: "subprocess.Popen[bytes]") -> None:
+    await asyncio.to_thread(until_kept, stanchion)
     process.kill()
-    await kill_while_it_streams(paths)
-    return time.monotonic()
-
-
-def until_kept(notes: Path) -> None:
-    """A keeper has the attempt: it needs its command no more."""
-    deadline = time.monotonic() + STREAMS_S
-    while not list(notes.glob("*")):
-        assert time.monotonic() < deadline, "no keeper left a note"
-        time.sleep(0.1)
-
-
-def until_result(folder: Path, deadline: float) -> AttemptResult:
-    """The keeper writes it whole or not at all."""
-    while time.monotonic() < deadline:
-        try:
-            return the_result(folder)
-        except FileNotFoundError:
-            time.sleep(0.5)
-    raise AssertionError(f"no result within {LOST_S:.0f} s of the broker's end")
+    await kill_while_it_streams(stanchion)
 
 
 def sandboxes(state: Path) -> list[int]:

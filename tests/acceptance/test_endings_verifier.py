@@ -23,19 +23,17 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
 ANSWERED = QUIET + '[metadata.stanchion]\nanswer = ["/work/answer.txt"]\n'
 GRADES = "test -s /work/answer.txt; echo $((1 - $?)) > /logs/verifier/reward.txt\n"
 SERVES = """\
-python3 -m http.server --bind 127.0.0.1 8000 & served=$!
+mkfifo /tmp/said
+python3 -u -m http.server --bind 127.0.0.1 8000 > /tmp/said & served=$!
+exec 3< /tmp/said
+read -r _ <&3  # it says that it listens
 python3 - <<'END'
-import socket, time, urllib.request
+import socket, urllib.request
 def refused():
     with socket.socket() as caller:
         return caller.connect_ex(("127.0.0.1", 8001)) != 0
 assert refused() and refused()
-for _ in range(100):
-    try:
-        urllib.request.urlopen("http://localhost:8000/").read()
-        break
-    except OSError:
-        time.sleep(0.1)
+urllib.request.urlopen("http://localhost:8000/").read()
 END
 kill $served
 echo 0 > /logs/verifier/reward.txt

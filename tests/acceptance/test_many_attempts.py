@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from fakes.file_there import until_so
 from fakes.small_tasks import Stanchion, small_task
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
@@ -90,10 +90,11 @@ def started(stanchion: Stanchion, *arguments: str | Path) -> "subprocess.Popen[b
 
 def wait_for_results(folder: Path, number: int) -> None:
     """Until so many attempts have ended."""
-    latest = time.monotonic() + PATIENCE_S
-    while len(list(folder.glob("attempts/*/result.json"))) < number:
-        assert time.monotonic() < latest, "the attempts do not end"
-        time.sleep(0.05)
+    until_so(
+        lambda: len(list(folder.glob("attempts/*/result.json"))) >= number,
+        folder,
+        timeout_s=PATIENCE_S,
+    )
 
 
 def of_broker(stanchion: Stanchion) -> list[dict[str, Any]]:

@@ -14,10 +14,9 @@ import psutil
 
 from conformance.faults.acts import EVENTS
 from conformance.faults.rows import Act
-from stanchion.broker.client import BrokerClient, BrokerUnreachableError, StatePaths
-from stanchion.protocol.events import decode_event
+from fakes.open_attempt import until_event, until_open
+from stanchion.broker.client import BrokerClient, StatePaths
 
-LOOK_S = 0.2
 PATIENCE_S = 120
 
 
@@ -99,31 +98,18 @@ ACTS: Mapping[str, Callable[[Scene], Awaitable[None]]] = {
 }
 
 
-async def _once(paths: StatePaths, command: "subprocess.Popen[bytes]", act: Act) -> None:
+async def _once(paths: StatePaths, command: "subprocess.Popen[bytes]", out: Path, act: Act) -> None:
     """Waits for the row's attempt and its event."""
-    wanted = EVENTS[act.after]
     async with asyncio.timeout(PATIENCE_S):
-        while command.poll() is None:
-            with contextlib.suppress(BrokerUnreachableError):
-                if (attempt := await _reached(paths, wanted)) is not None:
-                    await ACTS[act.do](Scene(paths, command, attempt))
-                    return
-            await asyncio.sleep(LOOK_S)
-    raise AssertionError(f"the attempt ended before its {act.after}")
-
-
-async def _reached(paths: StatePaths, wanted: type) -> str | None:
-    """The open attempt, once it has had such an event."""
-    async with BrokerClient(paths.admin_socket) as broker:
-        for view in await broker.runs("open"):
-            page = await broker.events(view.id, after=None, wait_s=0)
-            if any(isinstance(decode_event(entry.event), wanted) for entry in page.entries):
-                return view.id
-    return None
+        note = await asyncio.to_thread(until_open, paths.root, out, timeout_s=PATIENCE_S)
+        await until_event(note, EVENTS[act.after])
+        await ACTS[act.do](Scene(paths, command, note.attempt))
 
 
 @contextlib.contextmanager
-def acting(act: Act | None, state: Path, command: "subprocess.Popen[bytes]") -> Iterator[None]:
+def acting(
+    act: Act | None, state: Path, command: "subprocess.Popen[bytes]", out: Path
+) -> Iterator[None]:
     """The act happens beside the block, if there is one; one that never came is an error."""
     if act is None:
         yield
@@ -132,7 +118,7 @@ def acting(act: Act | None, state: Path, command: "subprocess.Popen[bytes]") -> 
 
     def work() -> None:
         try:
-            asyncio.run(_once(StatePaths(state), command, act))
+            asyncio.run(_once(StatePaths(state), command, out, act))
         except BaseException as error:  # noqa: BLE001 - told below
             failed.append(error)
 

@@ -142,7 +142,7 @@ def play(row: Row, lab: Lab, folder: Path) -> Seen:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         ) as process,
-        acting(row.play.act, lab.stanchion.state, process),
+        acting(row.play.act, lab.stanchion.state, process, folder / "out"),
     ):
         output, errors = process.communicate(timeout=RUN_S)
     if process.returncode == -signal.SIGKILL:  # by the row; the keeper goes on without it

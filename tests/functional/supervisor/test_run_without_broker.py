@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fakes.attempt import lay_out
 from fakes.fake_broker import FakeBroker
+from fakes.file_there import until_there
 from functional.supervisor.story import play, told_by
 from stanchion.protocol.events import Claimed, TranscriptChanged, VitalsSampled
 from stanchion.protocol.evidence import StopReason
@@ -61,9 +62,7 @@ async def test_a_broker_that_comes_back_gets_the_claim_of_its_absence(tmp_path: 
         story = tasks.create_task(play(attempt, script))
         await broker.until(lambda: broker.of(TranscriptChanged))
         await broker.vanish()
-        async with asyncio.timeout(20):
-            while not ended.exists():  # noqa: ASYNC110 - a file has no event to wait for
-                await asyncio.sleep(0.02)
+        await asyncio.to_thread(until_there, ended, timeout_s=20)
         await broker.listen()
         assert await story
     claim = told_by(broker)
