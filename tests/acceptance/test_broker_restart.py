@@ -17,10 +17,6 @@ from fakes.file_there import until_there
 from fakes.open_attempt import until_event, until_open
 from fakes.small_tasks import OPENCODE, Stanchion
 from stanchion.broker.client import BrokerClient, StatePaths
-from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
-from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.codec import decode
 from stanchion.protocol.events import ExchangeAlive
 from stanchion.protocol.result import AttemptResult
@@ -28,6 +24,7 @@ from stanchion.runner.keeper.notes import Note
 from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [
+    pytest.mark.usefixtures("opencode"),
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
     pytest.mark.timeout(400),
 ]
@@ -35,19 +32,6 @@ THINKS = example_task("long-think")
 STREAMS_S = 120.0
 LOST_S = 150.0
 GONE_S = 30.0
-
-
-@pytest.fixture
-def stanchion(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, opencode: HarnessPackage,
-    runsc: RunscInfo, tmp_path: Path,
-) -> Iterator[Stanchion]:  # fmt: skip
-    state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
-    command = Stanchion(tmp_path, state)
-    yield command
-    command("broker", "stop", "--state-dir", str(state))
 
 
 @contextmanager

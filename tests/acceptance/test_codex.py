@@ -3,20 +3,17 @@ ending has its reason.
 """
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakes.small_tasks import Stanchion, small_task
-from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.outcome import EndReason
 from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [
+    pytest.mark.usefixtures("codex"),
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
     pytest.mark.timeout(300),
 ]
@@ -54,19 +51,6 @@ wire_api = "responses"
 command = "/bin/sh"
 args = ["-c", "touch /work/started; cat"]
 """
-
-
-@pytest.fixture
-def stanchion(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, codex: HarnessPackage,
-    runsc: RunscInfo, tmp_path: Path,
-) -> Iterator[Stanchion]:  # fmt: skip
-    state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
-    command = Stanchion(tmp_path, state)
-    yield command
-    command("broker", "stop", "--state-dir", str(state))
 
 
 def test_hello_is_solved_and_the_receipts_audit(stanchion: Stanchion, tmp_path: Path) -> None:

@@ -1,14 +1,10 @@
 """A program of the user's own in a real sandbox: told, compared, corrected, graded."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakes.small_tasks import GIVES_ONE, Stanchion, small_task
-from stanchion.images.bundle import Bundle
-from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.outcome import EndReason
 from stanchion.runner.tasks.examples import example_task
 
@@ -43,18 +39,6 @@ BROKEN = '[[turn]]\nfault = {kind = "status", status = 400}\n'
 EMPTY = '[[turn]]\nreasoning = "hm"\nfinish = "stop"\n'
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.timeout(300)]
-
-
-@pytest.fixture
-def stanchion(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, runsc: RunscInfo, tmp_path: Path
-) -> Iterator[Stanchion]:
-    state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
-    command = Stanchion(tmp_path, state)
-    yield command
-    command("broker", "stop", "--state-dir", str(state))
 
 
 def described(folder: Path, *, limit: str = SAID, toml: str = TOML) -> tuple[str, ...]:

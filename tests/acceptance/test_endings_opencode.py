@@ -3,20 +3,16 @@
 Each ending has its reason, what its detail rests on, and its score rule.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakes.small_tasks import OPENCODE, Stanchion, small_task
-from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
-from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.outcome import EndReason
 from stanchion.protocol.result import AttemptResult
 
 pytestmark = [
+    pytest.mark.usefixtures("opencode"),
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
     pytest.mark.timeout(300),
 ]
@@ -79,17 +75,6 @@ SMALL_CONTEXT = refuses(
     "tokens. Please reduce max_tokens.",
     "invalid_request_error",
 )
-
-
-@pytest.fixture(scope="module")
-def state(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, opencode: HarnessPackage,
-    runsc: RunscInfo, tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Path]:  # fmt: skip
-    folder = tmp_path_factory.mktemp("state")
-    (folder / "cache").symlink_to(cache_dir)
-    yield folder
-    Stanchion(folder, folder)("broker", "stop", "--state-dir", str(folder))
 
 
 def attempt(state: Path, folder: Path, *turns: str, agent_s: int = 120) -> AttemptResult:

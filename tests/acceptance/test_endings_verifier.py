@@ -6,19 +6,15 @@ Where the agent's own end matters it is the real OpenCode; elsewhere the task's 
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakes.small_tasks import GIVES_ONE, OPENCODE, ORACLE, QUIET, Stanchion, small_task
-from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.evidence import AnswerState
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.usefixtures("opencode"), pytest.mark.acceptance, pytest.mark.timeout(300)]
 
 ANSWERED = QUIET + '[metadata.stanchion]\nanswer = ["/work/answer.txt"]\n'
 GRADES = "test -s /work/answer.txt; echo $((1 - $?)) > /logs/verifier/reward.txt\n"
@@ -56,21 +52,6 @@ arguments = {{ command = "{second}", description = "go on" }}
 [[turn]]
 text = "All is done."
 """
-
-
-@pytest.fixture(scope="module")
-def state(
-    cache_dir: Path,
-    bundle: Bundle,
-    base_image: BaseImage,
-    opencode: HarnessPackage,
-    runsc: RunscInfo,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("state")
-    (folder / "cache").symlink_to(cache_dir)
-    yield folder
-    Stanchion(folder, folder)("broker", "stop", "--state-dir", str(folder))
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from fakes.rehearsal_process import rehearsing
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
 from stanchion.images.rootfs import BaseImage
@@ -45,23 +45,6 @@ def environment(
     process.wait(30)
 
 
-@contextmanager
-def rehearsing(script: Path) -> Iterator[int]:
-    """A provider that plays the script; its port."""
-    command = [sys.executable, "-m", "stanchion.rehearsal", "--script", str(script)]
-    with subprocess.Popen(
-        [*command, "--port", "0", "--key-stdin", "--die-with-stdin"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{KEY}\n".encode())
-        process.stdin.flush()
-        yield int(json.loads(process.stdout.readline())["port"])
-        process.stdin.close()
-
-
 def stanchion(environment: dict[str, str], *words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "stanchion.runner", *words],
@@ -75,7 +58,7 @@ def stanchion(environment: dict[str, str], *words: str | Path) -> subprocess.Com
 
 def test_a_script_gets_the_same_as_the_command(environment: dict[str, str], tmp_path: Path) -> None:
     task, out = example_task("hello"), tmp_path / "scripted"
-    with rehearsing(task / "rehearsal.toml") as port:
+    with rehearsing(task / "rehearsal.toml", key=KEY) as port:
         told = {"REHEARSAL": json.dumps({"port": port, "key": KEY})}
         done = subprocess.run(
             [SCRIPT, task, out, *OPTIONS],

@@ -1,6 +1,5 @@
 """Many attempts with the real OpenCode: things fail, the command is killed, a key is wrong."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -8,22 +7,19 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fakes.file_there import until_so
+from fakes.rehearsal_process import rehearsing, script_in
 from fakes.small_tasks import Stanchion, small_task
-from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
-from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.runner.demo.demo_run import KILLED_SCRIPT
 from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [
+    pytest.mark.usefixtures("opencode"),
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
     pytest.mark.timeout(900),
 ]
@@ -45,19 +41,6 @@ WROTE_IT = """\
 out=/logs/verifier/reward.txt
 if test -f /work/one.txt; then echo 1 > $out; else echo 0 > $out; fi
 """
-
-
-@pytest.fixture
-def stanchion(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, opencode: HarnessPackage,
-    runsc: RunscInfo, tmp_path: Path,
-) -> Iterator[Stanchion]:  # fmt: skip
-    state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
-    command = Stanchion(tmp_path, state)
-    yield command
-    command("broker", "stop", "--state-dir", str(state))
 
 
 @pytest.fixture
@@ -148,34 +131,6 @@ def test_nine_attempts_survive_faults_and_a_killed_command(
     assert stanchion("audit", "out")[0] == 3
 
 
-@contextlib.contextmanager
-def provider(folder: Path) -> Iterator[int]:
-    """One that knows its key; its port."""
-    file = folder / "script.toml"
-    file.write_text(SAYS_HELLO)
-    read_fd, write_fd = os.pipe()
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "stanchion.rehearsal", "--script", str(file), "--port", "0"),
-            *("--ready-fd", str(write_fd), "--key-stdin", "--die-with-stdin"),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=(write_fd,),
-    )
-    os.close(write_fd)
-    assert process.stdin is not None
-    process.stdin.write(f"{KEY}\n".encode())
-    process.stdin.flush()
-    ready = os.read(read_fd, 4096)
-    os.close(read_fd)
-    try:
-        yield json.loads(ready)["port"]
-    finally:
-        process.stdin.close()
-        process.wait(20)
-
-
 def configure(folder: Path, port: int) -> None:
     write_key(folder, "sk-mistyped-000000000")
     (folder / "stanchion.toml").write_text(
@@ -200,7 +155,7 @@ def test_a_wrong_key_stops_150_attempts_after_as_many_as_run_at_a_time(
     stanchion: Stanchion, tmp_path: Path
 ) -> None:
     task = small_task(tmp_path / "task", tests=WROTE_IT)
-    with provider(tmp_path) as port:
+    with rehearsing(script_in(tmp_path, SAYS_HELLO), key=KEY) as port:
         configure(tmp_path, port)
         code, _, errors = stanchion(
             "run", task, *OPENCODE, "lab/scripted-1", "-k", "150", "-n", "2", "-o", "out"
@@ -219,7 +174,7 @@ def test_a_wrong_key_stops_150_attempts_after_as_many_as_run_at_a_time(
 
 def test_with_the_key_mended_the_job_finishes(stanchion: Stanchion, tmp_path: Path) -> None:
     task = small_task(tmp_path / "task", tests=WROTE_IT)
-    with provider(tmp_path) as port:
+    with rehearsing(script_in(tmp_path, SAYS_HELLO), key=KEY) as port:
         configure(tmp_path, port)
         arguments = ("-k", "3", "-n", "2", "-o", "out")
         code, _, errors = stanchion("run", task, *OPENCODE, "lab/scripted-1", *arguments)

@@ -1,15 +1,10 @@
 """The real mini-swe-agent in a real sandbox: solved and graded, and no failure of it is clean."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakes.small_tasks import GIVES_ONE, Stanchion, small_task
-from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
-from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.outcome import EndReason
 from stanchion.runner.tasks.examples import example_task
 
@@ -21,22 +16,10 @@ EMPTY = '[[turn]]\nreasoning = "hm"\nfinish = "stop"\n'
 REFUSED = '[[turn]]\nfault = {kind = "status", status = 401}\n'
 
 pytestmark = [
+    pytest.mark.usefixtures("mini_swe_agent"),
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
     pytest.mark.timeout(400),
 ]
-
-
-@pytest.fixture
-def stanchion(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, mini_swe_agent: HarnessPackage,
-    runsc: RunscInfo, tmp_path: Path,
-) -> Iterator[Stanchion]:  # fmt: skip
-    state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
-    command = Stanchion(tmp_path, state)
-    yield command
-    command("broker", "stop", "--state-dir", str(state))
 
 
 @pytest.mark.parametrize("dialect", ["openai_chat", "anthropic_messages"])

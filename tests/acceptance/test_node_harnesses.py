@@ -2,17 +2,13 @@
 is graded, and each ending has its reason although they exit 0 on most of them.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import required
 from fakes.small_tasks import Stanchion, small_task
-from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import ensure_harness
-from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.outcome import EndReason
 from stanchion.runner.tasks.examples import example_task
 
@@ -63,18 +59,11 @@ NOT_CLEAN = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def stanchion(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, runsc: RunscInfo, tmp_path: Path
-) -> Iterator[Stanchion]:
+@pytest.fixture(autouse=True)
+def harnesses(cache_dir: Path) -> None:
+    """All of them are there."""
     for name, (version, _) in HARNESSES.items():
         required(name, lambda name=name, version=version: ensure_harness(cache_dir, name, version))
-    state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
-    command = Stanchion(tmp_path, state)
-    yield command
-    command("broker", "stop", "--state-dir", str(state))
 
 
 def told(harness: str) -> tuple[str, ...]:

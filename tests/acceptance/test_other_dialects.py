@@ -3,21 +3,17 @@ the provider echoes is nowhere in the sandbox.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakes.small_tasks import GIVES_ONE, OPENCODE, Stanchion, small_task
-from stanchion.images.bundle import Bundle
-from stanchion.images.harness_store import HarnessPackage
-from stanchion.images.rootfs import BaseImage
-from stanchion.images.runsc import RunscInfo
 from stanchion.protocol.outcome import EndReason, Flag
 from stanchion.protocol.result import AttemptResult
 from stanchion.runner.tasks.examples import example_task
 
 pytestmark = [
+    pytest.mark.usefixtures("opencode"),
     *(pytest.mark.acceptance, pytest.mark.sandbox, pytest.mark.harness),
     pytest.mark.timeout(300),
 ]
@@ -41,19 +37,6 @@ arguments = { command = "echo one > one.txt", description = "do it" }
 [[turn]]
 text = "All is done."
 """
-
-
-@pytest.fixture
-def stanchion(
-    cache_dir: Path, bundle: Bundle, base_image: BaseImage, opencode: HarnessPackage,
-    runsc: RunscInfo, tmp_path: Path,
-) -> Iterator[Stanchion]:  # fmt: skip
-    state = tmp_path / "state"
-    state.mkdir()
-    (state / "cache").symlink_to(cache_dir)
-    command = Stanchion(tmp_path, state)
-    yield command
-    command("broker", "stop", "--state-dir", str(state))
 
 
 def receipts(result: AttemptResult) -> list[dict[str, object]]:

@@ -1,16 +1,13 @@
 """The real OpenCode under a provider that refuses: for a while, for too long, for good."""
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from fakes.rehearsal_process import rehearsing, script_in
 from fakes.small_tasks import Stanchion, small_task
 from stanchion.images.bundle import Bundle
 from stanchion.images.harness_store import HarnessPackage
@@ -51,32 +48,6 @@ def script(*, first: str = "", last: str = "") -> str:
 def busy(*, retry_after: int, times: int | None) -> str:
     count = "" if times is None else f", times = {times}"
     return f'fault = {{ kind = "status", status = 429, retry_after = {retry_after}{count} }}'
-
-
-@contextlib.contextmanager
-def provider(folder: Path, text: str) -> Iterator[int]:
-    """A rehearsal that outlives one run; its port."""
-    file = folder / "script.toml"
-    file.write_text(text)
-    read_fd, write_fd = os.pipe()
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "stanchion.rehearsal", "--script", str(file), "--port", "0"),
-            *("--ready-fd", str(write_fd), "--die-with-stdin"),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=(write_fd,),
-    )
-    os.close(write_fd)
-    ready = os.read(read_fd, 4096)
-    os.close(read_fd)
-    assert process.stdin is not None
-    try:
-        yield json.loads(ready)["port"]
-    finally:
-        process.stdin.close()
-        process.wait(20)
 
 
 @dataclass(frozen=True)
@@ -133,7 +104,7 @@ def receipts(result: AttemptResult, kind: str) -> list[dict[str, object]]:
 
 
 def test_a_burst_of_429_is_waited_out_and_shown(lab: Lab, tmp_path: Path) -> None:
-    with provider(tmp_path, script(first=busy(retry_after=2, times=2))) as port:
+    with rehearsing(script_in(tmp_path, script(first=busy(retry_after=2, times=2)))) as port:
         lab.configure(port)
         result = lab.run(lab.task())
 
@@ -151,7 +122,7 @@ def test_a_burst_of_429_is_waited_out_and_shown(lab: Lab, tmp_path: Path) -> Non
 
 
 def test_a_hold_longer_than_the_agents_deadline_ends_nothing(lab: Lab, tmp_path: Path) -> None:
-    with provider(tmp_path, script(first=busy(retry_after=50, times=1))) as port:
+    with rehearsing(script_in(tmp_path, script(first=busy(retry_after=50, times=1)))) as port:
         lab.configure(port)
         result = lab.run(lab.task(agent_s=45))
 
@@ -169,7 +140,7 @@ def test_429_beyond_the_longest_wait_is_no_wrong_answer(
     """Withheld; but what the agent had earned before stays."""
     fault = busy(retry_after=2, times=None)
     text = script(last=fault) if wrote else script(first=fault)
-    with provider(tmp_path, text) as port:
+    with rehearsing(script_in(tmp_path, text)) as port:
         lab.configure(port, max_wait_s=3)
         result = lab.run(lab.task())
 
@@ -186,7 +157,7 @@ def test_a_refused_key_ends_the_attempt_and_nothing_starts_until_it_is_set_again
     lab: Lab, tmp_path: Path
 ) -> None:
     fault = 'fault = { kind = "status", status = 401, message = "bad key", times = 1 }'
-    with provider(tmp_path, script(first=fault)) as port:
+    with rehearsing(script_in(tmp_path, script(first=fault))) as port:
         lab.configure(port)
         task = lab.task()
         refused = lab.run(task)

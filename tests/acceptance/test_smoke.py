@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from fakes.other_user import end_broker
+from fakes.rehearsal_process import rehearsing
 from stanchion.harness_adapters.opencode import BINARY
 from stanchion.images import entry, manifest
 from stanchion.images.bundle import Bundle
@@ -106,21 +107,6 @@ def odd_harness(stanchion: Command, opencode: HarnessPackage) -> None:
     entry.ensure(store / "opencode" / opencode.version, build)
 
 
-def provider(script: Path, running: ExitStack) -> int:
-    """The port of a rehearsal that plays this."""
-    command = [sys.executable, "-m", "stanchion.rehearsal", "--script", script, "--port", "0"]
-    process = running.enter_context(
-        subprocess.Popen(
-            [*command, "--die-with-stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    running.callback(process.stdin.close)
-    port: int = json.loads(process.stdout.readline())["port"]
-    return port
-
-
 def test_what_was_asked_for_reached_the_provider_and_the_report_is_signed(
     stanchion: Command, tmp_path: Path
 ) -> None:
@@ -155,7 +141,7 @@ def test_each_odd_harness_and_provider_fails_by_name_or_is_flagged(
         accounts = []
         for name, script in SCRIPTS.items():
             (tmp_path / f"{name}.toml").write_text(script)
-            port = provider(tmp_path / f"{name}.toml", running)
+            port = running.enter_context(rehearsing(tmp_path / f"{name}.toml"))
             accounts.append(ACCOUNT.format(name=name, port=port))
         (tmp_path / "stanchion.toml").write_text("version = 1\n" + "".join(accounts))
         models = [f"{name}/m" for name in SCRIPTS]

@@ -1,14 +1,11 @@
 """Plays a row with a real harness in the real sandbox, by `stanchion run`."""
 
 import asyncio
-import contextlib
-import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from conformance.faults.outcome_seen import Seen
 from conformance.faults.recording import WANTED, record
 from conformance.faults.rows import SCALE, Harness, Row, scaled, script_of
 from fakes.file_there import until_there
+from fakes.rehearsal_process import rehearsing, script_in
 from fakes.small_tasks import Stanchion, small_task
 from stanchion.broker.client import BrokerClient, StatePaths
 from stanchion.protocol.codec import decode
@@ -84,32 +82,6 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-@contextlib.contextmanager
-def provider(folder: Path, script: str, port: int) -> Iterator[None]:
-    """The rehearsal with this script."""
-    file = folder / "script.toml"
-    file.write_text(script)
-    read_fd, write_fd = os.pipe()
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "stanchion.rehearsal", "--script", str(file)),
-            *("--port", str(port), "--ready-fd", str(write_fd), "--die-with-stdin"),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=(write_fd,),
-    )
-    os.close(write_fd)
-    assert process.stdin is not None
-    try:
-        assert json.loads(os.read(read_fd, 4096))["port"] == port
-        os.close(read_fd)
-        yield
-    finally:
-        process.stdin.close()
-        process.wait(20)
-
-
 def task_of(row: Row, folder: Path) -> Path:
     """The row's task."""
     toml = (
@@ -133,7 +105,7 @@ def play(row: Row, lab: Lab, folder: Path) -> Seen:
         *(("--context", str(row.play.context)) if row.play.context else ()),
     ]
     with (
-        provider(folder, script_of(row.play), lab.port),
+        rehearsing(script_in(folder, script_of(row.play)), port=lab.port),
         subprocess.Popen(
             command,
             cwd=lab.stanchion.folder,

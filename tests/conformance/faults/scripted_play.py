@@ -4,13 +4,7 @@ No sandbox: the harness is a child of this process. What a sandbox does to an ag
 rows with the real one.
 """
 
-import contextlib
-import json
-import os
 import secrets
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +17,7 @@ from conformance.faults.rows import Row, scale_of, scaled, script_of
 from conformance.faults.scripted_agent import HEAD
 from fakes.attempt import Attempt, lay_out
 from fakes.launches import KEY
+from fakes.rehearsal_process import rehearsing, script_in
 from fakes.scripted_harness import ScriptedHarness
 from functional.broker.live import LiveBroker
 from stanchion.protocol.admin import OpenRun, Rehearsal, RunOpenedReply, RunView
@@ -51,37 +46,9 @@ if WANTED:
     watch.Watchdog = TapedWatchdog  # type: ignore[misc]  # an instrument: it decides as ever
 
 
-@contextlib.contextmanager
-def provider(folder: Path, script: str) -> Iterator[int]:
-    """The rehearsal with this script; its port."""
-    file = folder / "rehearsal.toml"
-    file.write_text(script)
-    read_fd, write_fd = os.pipe()
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "stanchion.rehearsal", "--script", str(file), "--port", "0"),
-            *("--ready-fd", str(write_fd), "--key-stdin", "--die-with-stdin"),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=(write_fd,),
-    )
-    os.close(write_fd)
-    assert process.stdin is not None
-    process.stdin.write(f"{KEY}\n".encode())
-    process.stdin.flush()
-    try:
-        ready = os.read(read_fd, 4096)
-        os.close(read_fd)
-        yield json.loads(ready)["port"]
-    finally:
-        process.stdin.close()
-        process.wait(20)
-
-
 async def play(row: Row, broker: LiveBroker, folder: Path) -> Seen:
     """The row from its launch to the broker's verdict."""
-    with provider(folder, script_of(row.play)) as port:
+    with rehearsing(script_in(folder, script_of(row.play)), key=KEY) as port:
         attempt = lay_out(folder / "attempt", test_script=row.play.tests or TESTS)
         opened = await _open(row, broker, attempt, port)
         paths = replace(attempt.paths, run_dir=Path(opened.directory))

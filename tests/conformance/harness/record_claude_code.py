@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from conformance.harness import native
-from functional.harness_adapters.conftest import rehearsing
+from conformance.harness.rehearsed import rehearsing
 from stanchion.harness_adapters.base import Settings
 from stanchion.harness_adapters.claude_code import ClaudeCode
 from stanchion.harness_adapters.claude_code.config import VERSION

@@ -20,7 +20,7 @@ from subprocess import Popen
 from tempfile import TemporaryDirectory
 
 from conformance.harness import native
-from functional.harness_adapters.conftest import rehearsing
+from conformance.harness.rehearsed import rehearsing
 from stanchion.harness_adapters.base import Settings
 from stanchion.harness_adapters.codex import Codex
 from stanchion.harness_adapters.codex.config import INSTRUCTIONS, VERSION

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from conformance.harness import native
-from functional.harness_adapters.conftest import rehearsing
+from conformance.harness.rehearsed import rehearsing
 from stanchion.harness_adapters.base import Settings
 from stanchion.harness_adapters.mini_swe_agent import MiniSweAgent
 from stanchion.harness_adapters.mini_swe_agent.config import VERSION

@@ -3,14 +3,16 @@
 For recordings and wire tests; it decides nothing about what the harness is told.
 """
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.harness import native
+from fakes import rehearsal_process
 from fakes.tapped_port import tapped_port
-from functional.harness_adapters.conftest import rehearsing
 from stanchion.harness_adapters.base import Adapter, Plan, Settings
 from stanchion.images.harness_store import HarnessPackage
 
@@ -29,6 +31,25 @@ class Rehearsed:
     plan: Plan
     workdir: Path
     base_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A running rehearsal provider and its own record of what it was asked."""
+
+    base_url: str
+    log: Path
+
+    def sightings(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+@contextmanager
+def rehearsing(script: str, folder: Path) -> Iterator[Rehearsal]:
+    """Play this script until the block ends."""
+    source, log = rehearsal_process.script_in(folder, script), folder / "witness.jsonl"
+    with rehearsal_process.rehearsing(source, log=log) as port:
+        yield Rehearsal(base_url=f"http://127.0.0.1:{port}", log=log)
 
 
 def run(

@@ -8,9 +8,9 @@ import pytest
 
 from fakes.echoes import shows
 from fakes.launches import KEY, LIMIT, MODEL
+from fakes.rehearsal_process import rehearsing
 from fakes.supervisor import Response, ask
 from functional.broker.live import LiveBroker, enrolled
-from functional.broker.test_rehearsal_provider import rehearsal
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.launch import Effort
 from stanchion.protocol.receipt import ExchangeEnd
@@ -92,7 +92,7 @@ async def test_in_the_text_of_an_answer(broker: LiveBroker, tmp_path: Path, form
     script = tmp_path / "script.toml"
     fault = f'{{ kind = "key_echo", where = "text", form = "{form}" }}'
     script.write_text(f'version = 1\n[[turn]]\ntext = "done"\nfault = {fault}\n')
-    with rehearsal(tmp_path / "witness.jsonl", script) as port:
+    with rehearsing(script, key=KEY) as port:
         replies = [reply for dialect in REQUESTS for reply in await answers(broker, port, dialect)]
     for reply in replies:
         assert (reply.status, reply.whole) == (200, True)
@@ -106,7 +106,7 @@ async def test_in_the_message_of_an_error(broker: LiveBroker, tmp_path: Path, fo
     script = tmp_path / "script.toml"
     fault = f'{{ kind = "key_echo", where = "body", form = "{form}", status = 422 }}'
     script.write_text(f'version = 1\n[[turn]]\ntext = "done"\nfault = {fault}\n')
-    with rehearsal(tmp_path / "witness.jsonl", script) as port:
+    with rehearsing(script, key=KEY) as port:
         replies = [reply for dialect in REQUESTS for reply in await answers(broker, port, dialect)]
     for reply in replies:
         assert (reply.status, reply.whole) == (422, True)

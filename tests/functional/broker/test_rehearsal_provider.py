@@ -1,49 +1,18 @@
 """The broker in front of the built rehearsal provider, as the demo runs it."""
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fakes.launches import KEY, LIMIT, MODEL
+from fakes.rehearsal_process import rehearsing
 from fakes.supervisor import ask
 from functional.broker.live import LiveBroker, enrolled
 from stanchion.protocol.exchange import ErrorClass, ExchangeResult, Finish
 from stanchion.protocol.receipt import ExchangeEnd, ExchangeTry
 
 SCRIPT = Path(__file__).parents[3] / "examples" / "tasks" / "hello" / "rehearsal.toml"
-
-
-@contextlib.contextmanager
-def rehearsal(log: Path, script: Path = SCRIPT) -> Iterator[int]:
-    """Its port."""
-    read_fd, write_fd = os.pipe()
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            *("-m", "stanchion.rehearsal", "--script", str(script), "--port", "0"),
-            *("--ready-fd", str(write_fd), "--key-stdin", "--die-with-stdin", "--log", str(log)),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        pass_fds=(write_fd,),
-    )
-    os.close(write_fd)
-    assert process.stdin is not None
-    process.stdin.write(KEY.encode() + b"\n")
-    process.stdin.flush()
-    ready = os.read(read_fd, 4096)
-    os.close(read_fd)
-    try:
-        yield json.loads(ready)["port"]
-    finally:
-        process.stdin.close()
-        process.wait(20)
 
 
 def body(*, stream: bool) -> bytes:
@@ -64,7 +33,7 @@ async def test_a_scripted_turn_passes_with_the_real_key(
     broker: LiveBroker, tmp_path: Path, *, stream: bool
 ) -> None:
     log = tmp_path / "witness.jsonl"
-    with rehearsal(log) as port:
+    with rehearsing(SCRIPT, key=KEY, log=log) as port:
         async with enrolled(broker, port) as run:
             reply = await ask(run.directory, body(stream=stream), lease=run.lease)
             end = next(r for r in await broker.records(run.id) if isinstance(r, ExchangeEnd))
@@ -93,11 +62,12 @@ async def test_a_fault_that_passes_is_waited_out(
     script.write_text(
         f'version = 1\n[[turn]]\ntext = "done"\nfault = {{ kind = "status", {fault}, times = 1 }}\n'
     )
-    with rehearsal(tmp_path / "witness.jsonl", script) as port:
+    log = tmp_path / "witness.jsonl"
+    with rehearsing(script, key=KEY, log=log) as port:
         async with enrolled(broker, port) as run:
             reply = await ask(run.directory, body(stream=True), lease=run.lease)
             records = await broker.records(run.id)
     (tried,) = (record for record in records if isinstance(record, ExchangeTry))
     (end,) = (record for record in records if isinstance(record, ExchangeEnd))
     assert (reply.status, tried.error_class, end.tries) == (200, kind, 2)
-    assert (tmp_path / "witness.jsonl").read_text().count("\n") == 2
+    assert log.read_text().count("\n") == 2

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fakes.launches import KEY, LIMIT, MODEL
+from fakes.rehearsal_process import rehearsing
 from fakes.supervisor import Response, ask
 from functional.broker.live import Enrolment, LiveBroker, enrolled
-from functional.broker.test_rehearsal_provider import rehearsal
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import ErrorClass, ExchangeResult, Finish
 from stanchion.protocol.launch import Effort, Waits
@@ -81,7 +81,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     echo = 'kind = "key_echo", where = "text", form = "deltas"'
     turns = [*(turn(case.fault) for case in CASES.values()), turn(echo)]
     script.write_text("\n".join(["version = 1", "[defaults]", "gap_ms = 0", *turns]))
-    with rehearsal(folder / "witness.jsonl", script) as found:
+    with rehearsing(script, key=KEY) as found:
         yield found
 
 
@@ -130,7 +130,7 @@ async def test_a_refused_key_is_seen_in_the_details_and_trips_the_account(
     script = tmp_path / "script.toml"
     fault = 'kind = "status", status = 400, error_code = "API_KEY_INVALID"'
     script.write_text("version = 1\n" + turn(fault))
-    with rehearsal(tmp_path / "witness.jsonl", script) as port:
+    with rehearsing(script, key=KEY) as port:
         async with enrolled(broker, port, **TERMS) as run:
             reply = await send(run, 0, stream=True)
             answered = (await end_of(broker, run)).answered
