@@ -4,6 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 STAMP  := $(VENV)/.ready
+# Tests that start no sandbox: they run after those of the units, and beside all others.
+BESIDE := $(addprefix tests/,conformance/harness conformance/protocol conformance/sdk \
+	conformance/wire functional/broker security/broker)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test harnesses acceptance conformance faults faults-record faults-accept \
@@ -25,7 +28,11 @@ demo: setup ## the main job on this machine, no key needed
 
 test: setup ## all tests, with the real harness in the real sandbox; coverage of the core
 	$(BIN)/python -m coverage erase
-	$(PYTEST) --cov --cov-report=
+	@mkdir -p build
+	@{ $(PYTEST) --cov --cov-report= tests/unit; units=$$?; \
+	$(PYTEST) $(BESIDE); test $$units$$? = 00; } > build/tests-beside.txt 2>&1 & beside=$$!; \
+	$(PYTEST) tests $(addprefix --ignore=,tests/unit $(BESIDE)); rest=$$?; \
+	wait $$beside; beside=$$?; cat build/tests-beside.txt; test $$beside$$rest = 00
 	$(BIN)/python tests/coverage_gate.py
 
 harnesses: setup ## the real harnesses other than OpenCode on the wire, their long scenarios left out

@@ -1,6 +1,7 @@
-"""Fails where a core module's branch coverage is below its bar. Run after `pytest --cov`.
+"""Fails where a core module's branch coverage is below its bar. Run after its unit tests.
 
 Core modules are the ones that decide: the same list that the import contract keeps free of IO.
+Their unit tests alone have to cover them; what others happen to pass through does not count.
 """
 
 import json
