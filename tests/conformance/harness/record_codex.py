@@ -152,13 +152,18 @@ def record(name: str, package: Path, target: Path) -> None:
             "rows": ran.rows,
         }
     text = json.dumps(recording, indent=1, ensure_ascii=False)
-    instructions = (package / INSTRUCTIONS).read_text()
-    left_out = json.dumps(json.dumps(instructions, ensure_ascii=False), ensure_ascii=False)
-    text = text.replace(left_out[3:-3], "(left out)")
+    text = without_instructions(text, package)
     text = text.replace(folder, "/scratch").replace(provider.base_url, "http://127.0.0.1:1")
     text = re.sub(r"codex-arg0\w+", "codex-arg0", text.replace(str(package), "/package"))
     (target / f"{name}.json").write_text(text + "\n")
     print(name, "exit", ran.returncode, "requests", requests.total())  # noqa: T201
+
+
+def without_instructions(text: str, package: Path) -> str:
+    """The recording without what stands first in every conversation, a file of the package."""
+    instructions = (package / INSTRUCTIONS).read_text()
+    left_out = json.dumps(json.dumps(instructions, ensure_ascii=False), ensure_ascii=False)
+    return text.replace(left_out[3:-3], "(left out)")
 
 
 def main() -> None:

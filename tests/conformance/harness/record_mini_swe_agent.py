@@ -116,7 +116,7 @@ def record(name: str, target: Path) -> None:
             "returncode": ran.returncode,
             "requests": requests,
             "exit_status": saved and saved["info"]["exit_status"],
-            "messages": saved and [_shortened(message) for message in saved["messages"]],
+            "messages": saved and [shortened(message) for message in saved["messages"]],
         }
         text = json.dumps(recording, indent=1, ensure_ascii=False)
     text = text.replace(folder, "/scratch").replace(provider.base_url, "http://127.0.0.1:1")
@@ -124,7 +124,7 @@ def record(name: str, target: Path) -> None:
     print(name, "exit", ran.returncode, "requests", len(requests))  # noqa: T201
 
 
-def _shortened(message: dict[str, object]) -> dict[str, object]:
+def shortened(message: dict[str, object]) -> dict[str, object]:
     """Its own prompts are long and the harness's, tracebacks name places of this machine."""
     if message["role"] in {"system", "user"} and isinstance(message.get("content"), str):
         message["content"] = str(message["content"])[:200]

@@ -42,10 +42,12 @@ class Recordings(Generic[R]):
     harness: str
     version: str
     kind: type[R]
+    within: str = ""
+    """A folder of recordings of one sort."""
 
     @property
     def folder(self) -> Path:
-        return HERE / f"{self.harness.replace('_', '-')}-{self.version}"
+        return HERE / self.within / f"{self.harness.replace('_', '-')}-{self.version}"
 
     @property
     def names(self) -> list[str]:

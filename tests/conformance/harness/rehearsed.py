@@ -5,6 +5,7 @@ For recordings and wire tests; it decides nothing about what the harness is told
 
 import json
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -61,12 +62,16 @@ def run(
     *,
     bring: Callable[[Path, Path], None] | None = None,
     changed: Callable[[Plan], Plan] = lambda plan: plan,
+    meanwhile: Callable[[subprocess.Popen[bytes]], None] | None = None,
+    elsewhere: str | None = None,
     timeout_s: float = 200,
 ) -> Rehearsed:
     """Play the script; `settings` holds what is asked for, places and address are made here.
 
     `bring` puts files into the working folder and the home first; `changed` is what becomes of the
-    plan. Only a package with a runtime of its own has to be where a sandbox shows it, as root.
+    plan; `meanwhile` gets the process once it runs; `elsewhere` is an address that is told in place
+    of the provider's. Only a package with a runtime of its own has to be where a sandbox shows it,
+    as root.
     """
     placed = package.runtime is not None
     workdir, home = root / "work", root / "home"
@@ -78,7 +83,7 @@ def run(
         rehearsing(f"version = 1\n{script}", root) as provider,
         tapped_port(int(provider.base_url.rpartition(":")[2])) as tapped,
     ):
-        base_url = f"http://127.0.0.1:{tapped.port}"
+        base_url = elsewhere or f"http://127.0.0.1:{tapped.port}"
         plan = adapter.plan(
             replace(
                 settings,
@@ -90,6 +95,9 @@ def run(
             )
         )
         plan = changed(plan)
-        ran = native.run(plan, workdir, timeout_s=timeout_s, package=package if placed else None)
+        ran = native.run(
+            plan, workdir, timeout_s=timeout_s, meanwhile=meanwhile,
+            package=package if placed else None,
+        )  # fmt: skip
         seen = provider.sightings()
     return Rehearsed(ran, seen, tapped.requests(), plan, workdir, base_url)
