@@ -64,9 +64,12 @@ class Gate:
                 return True
         return False
 
-    def letter_beside(self, data: bytes) -> int | None:
-        """The rarest of its letters that is not in these bytes; None = all are."""
-        return next((letter for letter in self.letters if letter not in data), None)
+    def letter_beside(self, data: bytes, letter: int) -> int:
+        """The rarest of its letters that is not in these bytes; where all are, the one it was."""
+        for other in self.letters:
+            if other not in data:
+                return other
+        return letter
 
 
 @dataclass(frozen=True, repr=False)

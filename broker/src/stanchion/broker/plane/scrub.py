@@ -10,11 +10,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from stanchion.broker.plane.delta_scrub import DeltaScrub
-from stanchion.broker.plane.key_families import Gate
 from stanchion.broker.plane.spellings import FRAGMENT, Spellings
 
-EVENT_BYTES = 1024
-"""What is longer has all letters in it and says nothing about the events of its stream."""
 _EVENT_ENDS = (b"\n\n", b"\n\r\n")
 _NO_LINE_END = re.compile(rb"[^\r\n]")
 
@@ -33,8 +30,7 @@ class Scrubber:
     """Bytes in, the same bytes without the key out. One for each body."""
 
     __slots__ = (
-        "_deltas", "_gates", "_last_bytes", "_letters", "_loud", "_passed", "_received",
-        "_spellings", "_tail",
+        "_deltas", "_last_bytes", "_letters", "_passed", "_received", "_spellings", "_tail",
     )  # fmt: skip
 
     def __init__(
@@ -47,11 +43,8 @@ class Scrubber:
         """
         self._spellings = spellings
         self._passed = passed
-        self._gates = spellings.gates
-        self._letters = spellings.first_letters
+        self._letters = bytearray(spellings.first_letters)
         """Of each gate the one that is looked for: one look for a few letters is the cheapest."""
-        self._loud: tuple[bytes, ...] = ()
-        """Probes of gates whose letters are all in the events of this stream."""
         self._last_bytes = spellings.last_bytes
         self._tail = b""
         self._deltas = DeltaScrub(spellings, self._found) if events else None
@@ -92,31 +85,16 @@ class Scrubber:
         return self._deltas.feed(rest) + self._deltas.close()
 
     def _may_be_in(self, window: bytes) -> bool:
-        for probe in self._loud:
-            if window.find(probe) >= 0:  # `in` makes an error and drops it (3.11)
-                return True
         # Nothing is taken out: the quickest way to know that none of them is there.
         if len(window.translate(None, self._letters)) == len(window):
             return False
-        return self._look_closer(window)
-
-    def _look_closer(self, window: bytes) -> bool:
-        """A letter came: is it of a probe? If not, from here on one is looked for that did not."""
-        kept: list[tuple[Gate, int]] = []
-        loud = self._loud
-        for gate, letter in zip(self._gates, self._letters, strict=True):
+        for place, letter in enumerate(self._letters):
             if letter in window:
+                gate = self._spellings.gates[place]
                 if gate.is_open(window):
                     return True
-                quiet = gate.letter_beside(window)
-                if quiet is None and len(window) <= EVENT_BYTES:
-                    loud += gate.probes
-                    continue
-                letter = letter if quiet is None else quiet  # noqa: PLW2901 - the next one
-            kept.append((gate, letter))
-        self._gates = tuple(gate for gate, _ in kept)
-        self._letters = bytes(letter for _, letter in kept)
-        self._loud = loud
+                # The letter is in other bytes of this stream, maybe in all its events: another one.
+                self._letters[place] = gate.letter_beside(window, letter)
         return False
 
     def _masked(self, window: bytes) -> bytes:
