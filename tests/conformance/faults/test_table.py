@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from conformance.faults import table
 from conformance.faults.outcome_seen import Judged, Seen
-from conformance.faults.rows import Row, read_rows
+from conformance.faults.rows import Kind, Row, read_rows
 from stanchion.protocol.outcome import EndReason
 
 ROWS = read_rows()
@@ -81,3 +82,12 @@ def test_a_dead_agent_with_a_score_is_a_false_zero(
     code, lines = printed(played)
     assert code == 1
     assert ", 0 right, 1 false zeros, 0 false stops, 0 false nulls" in lines[-1]
+
+
+def test_the_readme_counts_the_rows_as_they_are() -> None:
+    kinds = Counter(row.kind for row in ROWS)
+    said = " ".join((Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        f"{kinds[Kind.FAULT]} ways to die, {kinds[Kind.ODD]} shapes that look wrong and are well, "
+        f"{kinds[Kind.LONG]} long healthy runs" in said
+    )
