@@ -26,7 +26,7 @@ class PoolLimits:
     """Below the 5 s after which common servers close: a request must not meet the closing."""
     age_s: float = 300.0
     """So that a change of address, certificate or key is seen."""
-    idle_connections: int = 64
+    idle_connections: int = 256
 
 
 @dataclass(slots=True)

@@ -2,15 +2,17 @@
 
 Callers on the event loop hand over a change and await a future that is set once the change is
 committed. The changes of one turn of the loop cross to the thread together, and whatever waits
-when a commit ends goes into the next one: no timer, so a single change pays one commit and a crowd
-shares one. A change that cannot be made durable fails its future; the writer never answers for a
-change that it did not commit.
+when a commit ends goes into the next one. So a single change is committed at once, and a crowd
+shares a commit: behind one, the next begins a moment later, so that more of it come along. A change
+that cannot be made durable fails its future; the writer never answers for a change that it did not
+commit.
 """
 
 import asyncio
 import queue
 import sqlite3
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from itertools import groupby
@@ -23,6 +25,10 @@ Insert = Callable[[sqlite3.Connection, list[Any]], list[Exception | None]]
 """Rows of one kind that follow each other, in one statement; what is wrong with each, or None.
 Every statement is a switch between the threads, and rows come by the thousand."""
 
+SPACING_S = 0.01
+"""Between the beginnings of two commits in a crowd: a commit costs as much as ten changes."""
+CROWD = 4
+"""Changes in one commit that are one: more come than commits can follow singly."""
 MAX_GROUP = 2000
 """Changes in one commit at most, so that the first of a crowd does not wait for all of it."""
 
@@ -50,6 +56,7 @@ class Writer:
         *,
         name: str,
         on_rollback: Callable[[], None] | None = None,
+        spacing_s: float = SPACING_S,
     ) -> None:
         """`on_rollback` is called by the thread when changes that were made are taken back."""
         self._connection = connection
@@ -63,7 +70,10 @@ class Writer:
         """By the thread, and in no group yet."""
         self.rows = 0
         """How many were committed. Counted by the thread."""
+        self._spacing_s = spacing_s
         self._closed = False
+        self._closing = threading.Event()
+        """Ends the wait for company."""
         self._thread = threading.Thread(target=self._run, name=f"{name} writer", daemon=True)
         self._thread.start()
 
@@ -97,6 +107,7 @@ class Writer:
             self._closed = True
             self._hand_over()
             self._jobs.put(None)
+            self._closing.set()
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
@@ -104,8 +115,11 @@ class Writer:
         while not last:
             group, last = self._next_group()
             if group:
+                began = time.monotonic()
                 settled = self._commit(group)
                 self._loop.call_soon_threadsafe(_settle, settled)
+                if len(group) >= CROWD or not self._jobs.empty():
+                    self._closing.wait(began + self._spacing_s - time.monotonic())
         self._connection.close()
 
     def _next_group(self) -> tuple[list[_Job], bool]:
