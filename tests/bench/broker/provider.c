@@ -120,10 +120,11 @@ static void put_whole(connection *c) {
 static int put_next(connection *c) {
     static char event[MAX_TEXT + 1024];
     int length = sprintf(event,
-                         EVENT "{\"index\":0,\"delta\":{\"content\":\"@T%llu@%.*s\"},"
+                         EVENT "{\"index\":0,\"delta\":{\"content\":\"@T%llu@%.*s%s\"},"
                                "\"finish_reason\":null}]}\n\n",
                          (unsigned long long)now_ns(), c->text_bytes,
-                         text + (unsigned)(c->sent * 7 + c->fd) % (sizeof prose - 1));
+                         text + (unsigned)(c->sent * 7 + c->fd) % (sizeof prose - 1),
+                         c->sent % 5 == 4 ? "\\n" : ""); /* texts have lines */
     put_chunk(&c->out, event, length);
     if (++c->sent < c->chunks) return 0;
     length = sprintf(event, EVENT "{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");

@@ -15,7 +15,7 @@ from security.broker.raw_client import BAD_REQUEST, NOT_FOUND, REQUEST_LINE, Rep
 from stanchion.broker.admin.routes import Admin
 from stanchion.broker.config import read_config, split_base_url
 from stanchion.broker.egress import Egress
-from stanchion.broker.plane.upstream import request_head
+from stanchion.broker.plane.target import request_head
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import RefusedError
 

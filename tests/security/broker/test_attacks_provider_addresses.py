@@ -15,7 +15,7 @@ from functional.broker.live import live_broker
 from security.broker.raw_client import BODY
 from stanchion.broker.config import read_config
 from stanchion.broker.plane.connecting import connect, is_link_local
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.protocol.control import Enrolled
 from stanchion.protocol.exchange import Answered
 from stanchion.protocol.launch import ModelRef

@@ -8,7 +8,7 @@ import pytest
 
 from fakes.launches import spec
 from stanchion.broker.attempts.attempt import Attempt, Terms
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.broker.receipts.ledger import Ledger
 from stanchion.broker.tasks import Tasks
 from stanchion.protocol.codec import digest

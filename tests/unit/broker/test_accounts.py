@@ -7,7 +7,7 @@ from fakes.launches import KEY, order, spec
 from stanchion.broker.accounts import Accounts
 from stanchion.broker.config import built_in, read_config
 from stanchion.broker.plane.pacing.trips import Trip
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.protocol.credentials import EnvProof, proof_of
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import ErrorClass

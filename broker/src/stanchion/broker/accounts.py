@@ -19,7 +19,7 @@ from stanchion.broker.egress import Egress, version_of
 from stanchion.broker.plane.pacing.trips import Trip
 from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.pool import Pool
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.broker.secrets import Secret, check_key, load_secret
 from stanchion.protocol.admin import OpenRun
 from stanchion.protocol.credentials import EnvProof

@@ -12,7 +12,7 @@ from urllib.parse import SplitResult
 from stanchion.broker.config import BrokerTable, split_proxy_url
 from stanchion.broker.plane.pacing.turns import Turns
 from stanchion.broker.plane.pool import Pool
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.broker.secrets import Secret
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.refusal import refuse

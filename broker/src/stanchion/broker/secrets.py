@@ -1,6 +1,6 @@
 """Provider keys: where they come from, and a type that cannot be printed by accident.
 
-A key is read once, when the broker starts. Only `upstream` reveals one. A key file that others can
+A key is read once, when the broker starts. Only `target` reveals one. A key file that others can
 read, or that is a symbolic link, is refused.
 """
 

@@ -16,7 +16,7 @@ from stanchion.broker.attempts.listeners import bind_private
 from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.model_socket import ModelConnection
 from stanchion.broker.plane.pool import Pool
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.broker.receipts.ledger import Ledger
 from stanchion.broker.secrets import Secret

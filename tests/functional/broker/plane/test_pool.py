@@ -13,7 +13,8 @@ from fakes.certificates import make_certificate, server_context
 from fakes.upstream import Answer, Received, Upstream, chunk, response, sends, upstream
 from stanchion.broker.plane.connecting import connected
 from stanchion.broker.plane.pool import Line, Pool, PoolLimits
-from stanchion.broker.plane.upstream import Ending, ResponseHead, Target, request_head
+from stanchion.broker.plane.target import Target, request_head
+from stanchion.broker.plane.upstream import Ending, ResponseHead
 from stanchion.broker.secrets import Secret
 
 OK = response(200, b"{}")

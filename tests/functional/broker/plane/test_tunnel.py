@@ -14,8 +14,9 @@ from fakes.upstream import response, upstream
 from stanchion.broker.config import BrokerTable
 from stanchion.broker.egress import Egress
 from stanchion.broker.plane.connecting import connect, connected
+from stanchion.broker.plane.target import Target, request_head
 from stanchion.broker.plane.tunnel import ProxyRefusedError, check_answer
-from stanchion.broker.plane.upstream import ResponseHead, Target, request_head
+from stanchion.broker.plane.upstream import ResponseHead
 from stanchion.broker.secrets import Secret
 from stanchion.protocol.dialects import Dialect
 

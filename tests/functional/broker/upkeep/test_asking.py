@@ -1,4 +1,4 @@
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.broker.secrets import Secret
 from stanchion.broker.upkeep.asking import MAX_WORDS, question, read_error
 from stanchion.protocol.dialects import Dialect

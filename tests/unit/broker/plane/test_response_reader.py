@@ -126,6 +126,93 @@ def test_what_waits_to_be_read_is_bounded(piece: bytes) -> None:
     assert read
 
 
+PLAIN = (
+    b'data: {"id":"c-1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":'
+    b'{"content":"hi"}}]}\n\n'
+)
+OTHER = PLAIN.replace(b'"m"', b'"router/m"')
+CALL = PLAIN.replace(b'"content":"hi"', b'"tool_calls":[{"index":0,"function":{"name":"a"}}]')
+PING = b": ping\n\n"
+
+
+def framed(*pieces: bytes, unframed: set[int]) -> ResponseReader:
+    """A reader that knew the frame of PLAIN, and was told so of these pieces."""
+    tap = reader()
+    tap.passed_all([PLAIN, PLAIN], [1.0, 2.0], [0, 1])  # before the first there may be a mark
+    tap.passed_all([PLAIN], [3.0], [0])
+    assert tap.frame is not None
+    assert tap.frame.start + b"hi" + tap.frame.end == PLAIN
+    tap.passed_all(list(pieces), [4.0 + at for at in range(len(pieces))], sorted(unframed))
+    return tap
+
+
+@pytest.mark.parametrize(
+    ("pieces", "unframed"),
+    [
+        ((PLAIN, PLAIN), set[int]()),
+        ((PLAIN, PLAIN), {1}),
+        ((PLAIN, PING), {1}),
+        ((PING, PLAIN), {0}),
+        ((PLAIN + PLAIN, PLAIN), {0}),
+        ((PLAIN, OTHER), {1}),
+        ((OTHER, PLAIN), {0}),
+        ((OTHER, PLAIN, OTHER, PLAIN, PLAIN), {0, 2}),
+        ((CALL, PLAIN, PING), {0, 2}),
+        ((PLAIN, PING, PING), {1, 2}),
+        ((PLAIN, CALL), {0, 1}),
+        ((b"junk\n\n", PLAIN), {0}),
+    ],
+)
+def test_events_in_the_frame_are_told_as_if_they_were_read(
+    pieces: tuple[bytes, ...], unframed: set[int]
+) -> None:
+    tap, slow = framed(*pieces, unframed=unframed), reader()
+    for at, piece in enumerate((PLAIN, PLAIN, PLAIN, *pieces), 1):
+        slow.saw(piece, float(at))
+    assert (tap.semantic_events, tap.semantic_at) == (slow.semantic_events, slow.semantic_at)
+    assert tap.answered(complete=True) == slow.answered(complete=True)
+
+
+def test_events_in_the_frame_are_not_decoded() -> None:
+    read: list[bytes] = []
+
+    class Fold(ChatFold):
+        def stream_event(self, data: bytes) -> bool:
+            read.append(data)
+            return super().stream_event(data)
+
+    reading = dataclasses.replace(READER, new_fold=Fold)
+    tap = ResponseReader(reading, status=200, form=Form.EVENTS, output_limit=None)
+    for _ in range(2):
+        tap.passed_all([PLAIN], [0.0], [0])
+    read.clear()
+    tap.passed_all([PLAIN, PING, PLAIN], [1.0, 2.0, 3.0], [1])
+    assert (read, tap.semantic_events) == ([], 4)
+
+
+def test_behind_the_beginning_of_an_event_none_is_taken_as_framed() -> None:
+    tap = framed(PLAIN, unframed=set())
+    begun = b"data: {\n"
+    assert tap.holds_from(begun) is None
+    tap.passed(begun, 9.0)
+    assert tap.at_rest
+    tap.passed_all([PLAIN, PLAIN], [10.0, 11.0], [])
+    slow = reader()
+    for piece in (PLAIN, PLAIN, PLAIN, PLAIN, begun, PLAIN, PLAIN):
+        slow.saw(piece)
+    assert tap.semantic_events == slow.semantic_events == 5
+    assert tap.answered(complete=True) == slow.answered(complete=True)
+
+
+def test_a_reader_that_gave_up_takes_none_either() -> None:
+    tap = framed(PLAIN, unframed=set())
+    tap.passed(b"data: " + b"x" * (16 * 1024 * 1024 + 1), 9.0)
+    assert tap.semantic_at == 4.0
+    for unframed in ([], [0]):
+        tap.passed_all([PLAIN], [10.0], unframed)
+        assert (tap.semantic_events, tap.semantic_at) == (4, 4.0)
+
+
 def test_a_terminal_event_behind_unread_ones_is_decided_at_once() -> None:
     tap = reader()
     for _ in range(3):

@@ -191,3 +191,34 @@ def test_a_line_of_base64_that_may_go_on_waits_for_the_next_one() -> None:
     assert not line.scrubber.hit
     line.feed(encoded[:9] + b"\n" + encoded[9:13])
     assert line.close().endswith(b"!*********\n****")
+
+
+def test_it_is_at_rest_until_a_key_may_have_begun_or_came() -> None:
+    for events in (True, False):
+        line = Line(events=events)
+        assert line.scrubber.at_rest
+        line.feed(b"data: hello\n\n")
+        assert line.scrubber.at_rest
+        line.feed(b"data: sk-")
+        assert not line.scrubber.at_rest
+        line.feed(b"x\n\n")
+        assert line.scrubber.at_rest
+        line.feed(KEY.encode(), b"\n\n")
+        assert not line.scrubber.at_rest
+
+
+def test_bytes_that_left_after_a_glance_are_where_a_key_may_have_begun() -> None:
+    def event(text: str) -> bytes:
+        return b'data: {"content":"%b"}\n\n' % text.encode()
+
+    line = Line(events=True)
+    line.out.append(event(KEY[:5]))
+    line.scrubber.left(line.out[-1])
+    assert line.scrubber.at_rest
+    line.feed(event(KEY[5:12]))
+    assert not line.scrubber.at_rest
+    line.feed(event(KEY[12:]))
+    assert line.close() == event(KEY[:5]) + event("*" * 7) + event("*" * (len(KEY) - 12))
+    body = Line(events=False)
+    body.scrubber.left(b"x")
+    assert body.scrubber.at_rest

@@ -113,4 +113,7 @@ def test_nothing_is_taken_in_one_step_while_an_event_is_under_way(start: bytes) 
     splitter = begun()
     list(splitter.feed(start))
     assert splitter.whole(WHOLE[0][0]) is None
+    assert not splitter.is_between_events
+    assert begun().is_between_events
+    assert not SseSplitter().is_between_events
     assert SseSplitter(max_line_bytes=8).whole(b"data: 123456\n\n") is None

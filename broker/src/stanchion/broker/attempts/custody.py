@@ -21,7 +21,7 @@ from stanchion.broker.attempts.leases import (
 )
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.plane.relay import Flow
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.broker.receipts.chain import NOTHING, Written
 from stanchion.broker.receipts.ledger import Book, Ledger
 from stanchion.protocol.codec import encode, encode_with

@@ -17,7 +17,7 @@ from stanchion.broker.attempts.sandbox_story import SandboxStory
 from stanchion.broker.attempts.tally import Tally
 from stanchion.broker.clock import mono_ms, wall_ms
 from stanchion.broker.config import Config
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.broker.receipts.ledger import Ledger, LedgerError
 from stanchion.broker.receipts.store import RunRow
 from stanchion.broker.tasks import Tasks

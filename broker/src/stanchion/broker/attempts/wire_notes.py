@@ -22,7 +22,7 @@ from stanchion.broker.plane.model_socket import ModelRequest
 from stanchion.broker.plane.pacing.pacer import Call
 from stanchion.broker.plane.pacing.trips import trip_of
 from stanchion.broker.plane.sending import Answer, Sendings
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.protocol.codec import encode, encode_line
 from stanchion.protocol.control import ExchangeSeen, FromBroker, StopOrder, WireEvent
 from stanchion.protocol.events import (

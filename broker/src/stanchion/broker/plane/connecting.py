@@ -13,8 +13,9 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
 
+from stanchion.broker.plane.target import Target
 from stanchion.broker.plane.tunnel import open_tunnel
-from stanchion.broker.plane.upstream import Target, Upstream
+from stanchion.broker.plane.upstream import Upstream
 
 CONNECT_S = 30.0
 _METADATA = frozenset({"100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"})

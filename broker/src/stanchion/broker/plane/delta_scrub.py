@@ -30,7 +30,6 @@ _PAIR = re.compile(
     rb'"(?P<name>[^"\\\r\n]*)"[ \t]*:[ \t]*"(?P<text>(?:[^"\\\r\n]|\\[^\r\n])*+)(?P<end>"?)'
 )
 _OPEN_ESCAPE = re.compile(rb"(?:\\{1,4}(?:u[0-9a-fA-F]{0,3})?|%[0-9a-fA-F]?)?")
-_BACKSLASH = ord("\\")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -70,18 +69,15 @@ class DeltaScrub:
     """Bytes in, of which no single string holds a whole key; bytes out, nor do several strings."""
 
     __slots__ = (
-        "_escaped_sign", "_families", "_found", "_full_at", "_held", "_left", "_letter", "_line",
-        "_read", "_recent", "_sign", "_starts", "_threads",
+        "_families", "_found", "_full_at", "_held", "_left", "_line", "_may_go_on", "_read",
+        "_recent", "_starts", "_threads",
     )  # fmt: skip
 
     def __init__(self, spellings: Spellings, found: Callable[[bytes], None]) -> None:
         """`found` takes all that came and has not left, before any of it is changed."""
         self._families = spellings.texts
         self._starts = spellings.starts
-        self._escaped_sign = spellings.escaped_sign
-        self._sign = spellings.signs[0].pattern
-        """Of the rarest letter. Its place beside others tells: all events may have the letter."""
-        self._letter = spellings.signs[0].letter
+        self._may_go_on = spellings.may_go_on
         self._found = found
         self._recent: list[bytes] = []
         """The end of what left."""
@@ -105,24 +101,20 @@ class DeltaScrub:
         if self._threads or self._held or self._may_go_on(data):
             self._held += data
             return self._release(self._read_on())
-        self._let_go(data)
+        self.left(data)
         return data
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no key is under way."""
+        return not (self._threads or self._held)
 
     def close(self) -> bytes:
         """The rest: no further string comes."""
         return self._release(None)
 
-    def _may_go_on(self, data: bytes) -> bool:
-        """Whether more than LEAST - 1 characters of a key may have come; False is certain."""
-        if self._letter in data and self._sign.search(data) is not None:
-            return True
-        return (
-            _BACKSLASH in data
-            and data.find(b"\\u00") >= 0
-            and self._escaped_sign.search(data) is not None
-        )
-
-    def _let_go(self, data: bytes) -> None:
+    def left(self, data: bytes) -> None:
+        """Take note of bytes that left, in which nothing may go on."""
         self._left += len(data)
         self._recent.append(data)
         if self._left > self._full_at:
@@ -246,7 +238,7 @@ class DeltaScrub:
             until = came
         count = until - self._left
         out = bytes(self._held[:count])
-        self._let_go(out)
+        self.left(out)
         del self._held[:count]
         return out
 

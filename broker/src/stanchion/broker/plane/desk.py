@@ -9,7 +9,7 @@ from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.model_socket import ModelRequest
 from stanchion.broker.plane.relay import Flow
 from stanchion.broker.plane.sending import Pacing, Sendings
-from stanchion.broker.plane.upstream import Target
+from stanchion.broker.plane.target import Target
 from stanchion.protocol.exchange import Answered, Asked, Mismatch
 from stanchion.protocol.launch import LaunchSpec
 

@@ -25,7 +25,8 @@ from stanchion.broker.plane.path_model import path_to
 from stanchion.broker.plane.relay import Relayed, RelayEnd, relay
 from stanchion.broker.plane.response_reader import Form, ResponseReader, form_of
 from stanchion.broker.plane.sending import Answer, Sending
-from stanchion.broker.plane.upstream import Ending, ResponseHead, Upstream, request_head
+from stanchion.broker.plane.target import request_head
+from stanchion.broker.plane.upstream import Ending, ResponseHead, Upstream
 from stanchion.protocol.exchange import Answered, Asked, Deadline, ErrorClass, ExchangeResult
 
 _DEADLINES = {

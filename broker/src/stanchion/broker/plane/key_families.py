@@ -27,6 +27,8 @@ _SHORT_ESCAPES: Final = {'"': r"\\{1,3}", "/": r"\\{1,2}"}
 """The backslashes before a character that JSON may escape so, on two levels."""
 _ESCAPES: Final = (b"\\", b"%", b"&")
 """What escapes begin with, rarer than all that follows there."""
+_HEX_PROBE: Final = 16
+"""Digits at the end of the key that are looked for: fewer are found sooner, and these tell it."""
 _ESCAPED: Final = len(r"\\\\u0000")
 """The most bytes that one character takes."""
 
@@ -139,7 +141,7 @@ def families(key: str) -> Iterator[Family]:
     for backslash in backslashes:
         yield _text(key, backslash)
     in_hex = tuple(dict.fromkeys((key.encode().hex(), key.encode().hex().upper())))
-    gates = tuple(_either(*(digits.encode() for digits in in_hex)))
+    gates = tuple(_either(*(digits[-_HEX_PROBE:].encode() for digits in in_hex)))
     for digits in in_hex:
         yield replace(_family([Unit(digit) for digit in digits], [], digits), gates=gates)
     for offset in range(3):

@@ -1,7 +1,8 @@
 """Joins a response to the connection it answers: the seam `relay(up, down, tap)`.
 
 Bytes leave first and are read after; only those of a possible terminal event, or the last piece of
-a body that is no event stream, are read first and handed back to wait for their receipt. It paces
+a body that is no event stream, are read first and handed back to wait for their receipt. Most
+pieces of a stream pass after a glance, and are read a few at a time. It paces
 reading by writing and bounds every wait. It must never change a byte, but for those of a secret
 that its scrub masks before anything else sees them.
 """
@@ -10,69 +11,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
 
+from stanchion.broker.plane.glance import glance
 from stanchion.broker.plane.limits import Limits
+from stanchion.broker.plane.parties import Down, Scrub, Tap
 from stanchion.broker.plane.upstream import Ending, Upstream
 
 MAX_HELD_BYTES = 64 * 1024
-
-
-class Tap(Protocol):
-    """Who reads the copy."""
-
-    @property
-    def semantic_at(self) -> float:
-        """When the last bytes came that completed a semantic event; minus infinity = none did."""
-
-    def holds_from(self, data: bytes) -> int | None:
-        """Where a terminal event may start in the next bytes; None = nowhere."""
-
-    def passed(self, data: bytes, at: float) -> None:
-        """Read bytes that came at this time, now or once somebody asks what they said."""
-
-    def saw(self, data: bytes, at: float) -> None:
-        """The same of bytes that were not asked about before."""
-
-    @property
-    def terminal(self) -> bool:
-        """Whether the terminal event or an error came."""
-
-    @property
-    def undecided(self) -> bool:
-        """Whether an event has begun that may be terminal."""
-
-    @property
-    def by_events(self) -> bool:
-        """Whether the body is an event stream."""
-
-
-class Scrub(Protocol):
-    """Who masks a secret."""
-
-    def feed(self, data: bytes) -> bytes:
-        """What may leave now of the bytes so far."""
-
-    def close(self) -> bytes:
-        """What was held back."""
-
-
-class Down(Protocol):
-    """Where the bytes go."""
-
-    gone: bool
-
-    def write(self, data: bytes) -> None:
-        """Send body bytes."""
-
-    def watch(
-        self,
-        *,
-        on_gone: Callable[[], None],
-        on_pause: Callable[[], None],
-        on_resume: Callable[[], None],
-    ) -> None:
-        """Say when the reader is gone, or slow."""
+MAX_UNREAD_BYTES = 4 * 1024
+"""Of what passed: a stranger's memory is slow to reach, so several pieces are read at one visit."""
 
 
 class RelayEnd(Enum):
@@ -114,9 +61,32 @@ class Flow:
     """One relay under way; `revoke` ends it from outside."""
 
     __slots__ = (
-        "_as_it_comes", "_down", "_drained_bytes", "_draining", "_due", "_held", "_holding",
-        "_limits", "_loop", "_on_alive", "_over", "_result", "_scrub", "_tap", "_tell_at",
-        "_timer", "_up", "_wait",
+        "_as_it_comes",
+        "_calm",
+        "_came_at",
+        "_down",
+        "_drained_bytes",
+        "_draining",
+        "_due",
+        "_end",
+        "_glance",
+        "_held",
+        "_holding",
+        "_limits",
+        "_loop",
+        "_on_alive",
+        "_over",
+        "_result",
+        "_scrub",
+        "_start",
+        "_tap",
+        "_tell_at",
+        "_timer",
+        "_unframed",
+        "_unread",
+        "_unread_bytes",
+        "_up",
+        "_wait",
     )  # fmt: skip
 
     def __init__(
@@ -133,6 +103,19 @@ class Flow:
         self._up, self._down, self._tap, self._limits = up, down, tap, limits
         self._on_alive = on_alive
         self._scrub = scrub
+        self._glance = glance(None if scrub is None else scrub.spellings, tap.lookout)
+        self._start: bytes | None = None
+        self._end = b""
+        """The frame of the last event that was read."""
+        self._unframed: list[int] = []
+        """Which of the pieces below are not in it."""
+        self._calm = tap.by_events
+        """Whether a piece may pass after a glance: nothing is under way that could go on in it."""
+        self._unread: list[bytes] = []
+        """Pieces that passed so; neither the scrub nor the tap knows of them yet."""
+        self._came_at: list[float] = []
+        """When each of them came."""
+        self._unread_bytes = 0
         self._tell_at = float("-inf")
         """When the next sign of life is due to be told."""
         self._held = bytearray()
@@ -175,8 +158,50 @@ class Flow:
     # bytes
 
     def _received(self, data: bytes) -> None:
-        if self._over:
-            return
+        framed = self._calm and self._is_framed(data)
+        if framed or (self._calm and self._glance.passes(data)):
+            now = self._loop.time()
+            self._down.write(data)
+            if not framed:
+                self._unframed.append(len(self._unread))
+            self._unread.append(data)
+            self._came_at.append(now)
+            self._unread_bytes += len(data)
+            if self._unread_bytes > MAX_UNREAD_BYTES or now >= self._tell_at:
+                self._settle()
+                self._tell(now)
+        elif not self._over:
+            self._settle()
+            self._look_closer(data)
+            self._calm = self._is_calm()
+
+    def _is_framed(self, data: bytes) -> bool:
+        """Whether it is an event in the frame, with a text that nobody has to look at."""
+        start, end = self._start, self._end
+        if start is None or not data.startswith(start) or not data.endswith(end):
+            return False
+        text = data[len(start) : -len(end)]
+        return len(start) + len(text) + len(end) == len(data) and self._glance.is_plain(text)
+
+    def _settle(self) -> None:
+        """Tell of what passed after a glance, before anything else happens."""
+        if self._unread:
+            pieces, came_at = self._unread, self._came_at
+            self._unread, self._came_at, self._unread_bytes = [], [], 0
+            if self._scrub is not None:
+                self._scrub.left(b"".join(pieces))
+            unframed, self._unframed = self._unframed, []
+            self._tap.passed_all(pieces, came_at, unframed)
+            if unframed:
+                frame = self._tap.frame
+                self._start, self._end = (None, b"") if frame is None else (frame.start, frame.end)
+
+    def _is_calm(self) -> bool:
+        if self._over or not self._as_it_comes or not self._tap.at_rest:
+            return False
+        return self._scrub is None or self._scrub.at_rest
+
+    def _look_closer(self, data: bytes) -> None:
         if self._scrub is not None:
             data = self._scrub.feed(data)
         if data:
@@ -201,6 +226,10 @@ class Flow:
             self._pass(bytes(self._held))
             self._held[:] = data
             self._tap.saw(data, now)
+        self._tell(now)
+
+    def _tell(self, now: float) -> None:
+        """That it is alive, once in a while."""
         if now >= self._tell_at and self._tap.semantic_at == now:
             self._tell_at = now + self._limits.alive_every_s
             self._on_alive()
@@ -246,6 +275,7 @@ class Flow:
 
     def _late(self) -> None:
         """No timer is touched for an event: the one that runs looks back when it is due."""
+        self._settle()
         if self._wait[1] is RelayEnd.IDLE:
             self._due = max(self._due, self._tap.semantic_at + self._wait[0])
         if self._loop.time() < self._due:
@@ -275,7 +305,8 @@ class Flow:
     def _client_gone(self) -> None:
         if self._over or self._draining:
             return
-        self._draining, self._as_it_comes = True, False
+        self._settle()
+        self._draining, self._as_it_comes, self._calm = True, False, False
         self._held.clear()
         if self._tap.terminal:
             self._stop(RelayEnd.CLIENT_GONE)
@@ -287,6 +318,8 @@ class Flow:
         self._stop(RelayEnd.CLIENT_GONE if self._draining else _ENDS[ending])
 
     def _stop(self, end: RelayEnd) -> None:
+        self._settle()
+        self._calm = False
         rest = b"" if self._scrub is None or self._over else self._scrub.close()
         if rest:
             self._body(rest)  # which may end it itself

@@ -9,23 +9,15 @@ import hashlib
 from collections.abc import Callable
 from enum import Enum
 
-from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told
-from stanchion.broker.plane.dialects.failures import classify
+from stanchion.broker.plane.answering import Came, answered
+from stanchion.broker.plane.dialects.base import DialectReader
+from stanchion.broker.plane.frame import Frame
 from stanchion.broker.plane.sse import SseEvent, SseOverflowError, SseSplitter, StrayLine
-from stanchion.protocol.exchange import (
-    ID_LENGTH,
-    Answered,
-    AnswerFlag,
-    ErrorClass,
-    ExchangeResult,
-    Finish,
-)
+from stanchion.protocol.exchange import Answered
 
 MAX_WHOLE_BYTES = 64 * 1024 * 1024
 MAX_UNREAD_BYTES = 4 * 1024
 """Of a stream: a stranger's memory is slow to reach, so several pieces are read at one visit."""
-WORDS = 500
-MAX_CALL_IDS = 256
 
 
 class Form(Enum):
@@ -48,10 +40,10 @@ class ResponseReader:
     """The tap of one exchange."""
 
     __slots__ = (
-        "_blind", "_came_at", "_carry", "_fold", "_lookout", "_marked", "_mask",
+        "_blind", "_came_at", "_carry", "_fold", "_frame_of", "_marked", "_mask",
         "_may_be_last", "_needs_terminal", "_output_limit", "_read", "_semantic_at",
         "_semantic_events", "_sha256", "_size_bytes", "_splitter", "_status", "_unread",
-        "_unread_bytes", "_whole", "by_events",
+        "_unread_bytes", "_whole", "by_events", "frame", "lookout",
     )  # fmt: skip
 
     def __init__(
@@ -64,9 +56,10 @@ class ResponseReader:
         mask: Callable[[str], str] = str,
     ) -> None:
         """`mask` is for every word of the provider that is kept, before any is shortened."""
-        self._lookout = reader.lookout
+        self.lookout = reader.lookout
         self._needs_terminal = reader.stream_needs_terminal
         self._may_be_last = reader.may_be_last
+        self._frame_of = reader.frame
         self._fold = reader.new_fold()
         self._status = status
         self._output_limit = output_limit
@@ -89,6 +82,8 @@ class ResponseReader:
         """Whether the end of the body was read."""
         self._size_bytes = 0
         self._semantic_events = 0
+        self.frame: Frame | None = None
+        """Of the last event, if another text in it would tell nothing new."""
         self._semantic_at = float("-inf")
 
     def holds_from(self, data: bytes) -> int | None:
@@ -99,7 +94,7 @@ class ResponseReader:
         """
         if not self.by_events or self._blind is not None:
             return None
-        carry, lookout = self._carry, self._lookout
+        carry, lookout = self._carry, self.lookout
         window = carry + data if carry else data
         # No marker goes over the end of a line.
         self._carry = b"" if data.endswith(b"\n") else window[-lookout.overlap :]
@@ -114,6 +109,65 @@ class ResponseReader:
         """Take a copy of bytes of the body that nobody asked about, which came `at` this time."""
         self.holds_from(data)
         self.passed(data, at)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no marker may have begun."""
+        return not self._carry
+
+    def passed_all(self, pieces: list[bytes], came_at: list[float], unframed: list[int]) -> None:
+        """The same for pieces of a stream that have no marker in them and an event's end at theirs.
+
+        They are read now; but for those that are `unframed`, by their places, each is an event in
+        the frame, which tells nothing but that it came.
+        """
+        self._read_on()
+        data = b"".join(pieces)
+        self._take(data)
+        if self.frame is not None and len(unframed) < len(pieces):
+            self._read_framed(self.frame, pieces, came_at, set(unframed))
+        else:
+            self._read_unframed(data, pieces, came_at)
+
+    def _read_unframed(self, data: bytes, pieces: list[bytes], came_at: list[float]) -> None:
+        """In one step where each piece is an event, as a rule."""
+        self.frame = None
+        events = self._whole_events(data)
+        if self._blind is not None or events is None or len(events) != len(pieces):
+            self._read_each(pieces, came_at)
+            return
+        take, semantic = self._fold.stream_event, 0
+        for event, at in zip(events, came_at, strict=True):
+            if take(event):
+                semantic += 1
+                self._semantic_at = at
+        self._semantic_events += semantic
+        frame = self._frame_of(self._fold, events[-1])
+        if frame is not None:
+            before, _, behind = pieces[-1].partition(events[-1])
+            self.frame = frame.around(before, behind)
+
+    def _read_framed(
+        self, frame: Frame, pieces: list[bytes], came_at: list[float], unframed: set[int]
+    ) -> None:
+        """Only the unframed, and what comes while the frame does not stand."""
+        stands = self._is_between_events() and frame.stands()
+        if stands and not unframed:
+            self._semantic_events += len(pieces)
+            self._semantic_at = came_at[-1]
+            return
+        for place, (data, at) in enumerate(zip(pieces, came_at, strict=True)):
+            if stands and place not in unframed:
+                self._semantic_events += 1
+                self._semantic_at = at
+            else:
+                self._read_each([data], [at])
+                stands = self._is_between_events() and frame.stands()
+
+    def _is_between_events(self) -> bool:
+        if self._splitter is None or self._blind is not None or self._marked:
+            return False
+        return self._splitter.is_between_events
 
     def passed(self, data: bytes, at: float) -> None:
         """Take a copy of bytes of the body.
@@ -136,7 +190,10 @@ class ResponseReader:
         unread, came_at = self._unread, self._came_at
         self._unread, self._came_at, self._unread_bytes = [], [], 0
         self._take(b"".join(unread))
-        for data, at in zip(unread, came_at, strict=True):
+        self._read_each(unread, came_at)
+
+    def _read_each(self, pieces: list[bytes], came_at: list[float]) -> None:
+        for data, at in zip(pieces, came_at, strict=True):
             if self._blind is None and self._events(data):
                 self._semantic_at = at
 
@@ -191,46 +248,22 @@ class ResponseReader:
     def answered(self, *, complete: bool, client_gone: bool = False) -> Answered:
         """How the exchange ended; `complete` = the transport delivered the whole body."""
         self._finish_reading()
-        told = self._fold.told()
-        reported, usage = told.reported, told.reported.usage
-        blind = self._blind is not None and self._status < 300
-        error = told.error or self._implied_error(told)
-        result = self._result(told, error, complete=complete, client_gone=client_gone)
-        return Answered(
-            result=result,
-            status=self._status,
-            error_class=self._error_class(result, error),
-            error_words=self._kept(None if error is None else error.words),
-            finish=told.finish if error is None else Finish.ERROR,
-            finish_raw=self._kept(told.finish_raw),
-            model_served=self._kept(told.model),
-            usage=usage,
-            usage_why="the client left before usage came"
-            if client_gone and usage is None
-            else reported.why,
-            reasoning_present=_reasoning(told, result),
-            # Of what could not be read, only what was seen before is known.
-            text_present=told.text or None if blind else told.text,
-            tool_calls=told.tool_calls or None if blind else told.tool_calls,
-            cut_tool_calls=told.cut_calls or None if blind else told.cut_calls,
-            input_includes_cache=reported.input_includes_cache,
-            output_includes_reasoning=reported.output_includes_reasoning,
-            flags=_flags(told, result),
-            response_id=self._kept_id(told.response_id),
-            tool_call_ids=self._kept_ids(told.call_ids),
-            malformed=_malformed(told),
-            body_sha256=self._sha256.hexdigest(),
-            body_bytes=self._size_bytes,
+        # A stream says itself whether it is whole.
+        whole = self._fold.done or not self._needs_terminal if self.by_events else complete
+        return answered(
+            self._fold.told(),
+            Came(
+                status=self._status,
+                complete=complete,
+                whole=whole,
+                read=self._blind is None,
+                client_gone=client_gone,
+                sha256=self._sha256.hexdigest(),
+                size_bytes=self._size_bytes,
+            ),
+            output_limit=self._output_limit,
+            mask=self._mask,
         )
-
-    def _kept(self, words: str | None) -> str | None:
-        return self._mask(words)[:WORDS] if words else None
-
-    def _kept_id(self, name: str | None) -> str | None:
-        return self._mask(name)[:ID_LENGTH] if name else None
-
-    def _kept_ids(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._mask(name)[:ID_LENGTH] for name in names[:MAX_CALL_IDS])
 
     def _collect(self, data: bytes) -> None:
         if self._blind is not None:
@@ -247,7 +280,7 @@ class ResponseReader:
 
     def _events(self, data: bytes) -> bool:
         """Read a piece of a stream; whether a semantic event ended in it."""
-        whole = None if self._splitter is None or self._marked else self._splitter.whole(data)
+        whole = self._whole_events(data)
         if whole is None:
             return self._split(data)
         semantic = 0
@@ -255,6 +288,10 @@ class ResponseReader:
             semantic += self._fold.stream_event(event)
         self._semantic_events += semantic
         return semantic > 0
+
+    def _whole_events(self, data: bytes) -> list[bytes] | None:
+        """The data of each event that these bytes are, from end to end; None = read them apart."""
+        return None if self._splitter is None or self._marked else self._splitter.whole(data)
 
     def _split(self, data: bytes) -> bool:
         if self._splitter is None:
@@ -268,7 +305,7 @@ class ResponseReader:
         except SseOverflowError as error:
             self._blind = str(error)
         if ended and self._marked:  # what is unfinished now came with these bytes: it is short
-            self._marked = self._lookout.place_in(self._splitter.unfinished) is not None
+            self._marked = self.lookout.place_in(self._splitter.unfinished) is not None
         return self._semantic_events > before
 
     def _event(self, event: SseEvent | StrayLine) -> None:
@@ -287,56 +324,3 @@ class ResponseReader:
                 self._event(event)
         elif not self._fold.whole_body(bytes(self._whole)):
             self._blind = "the body is not JSON"
-
-    def _implied_error(self, told: Told) -> ProviderError | None:
-        if self._status >= 400:
-            return ProviderError(words=None)
-        if told.finish is Finish.ERROR:
-            return ProviderError(words=f"finish_reason {told.finish_raw}")
-        return None
-
-    def _result(
-        self, told: Told, error: ProviderError | None, *, complete: bool, client_gone: bool
-    ) -> ExchangeResult:
-        if client_gone:
-            return ExchangeResult.CLIENT_GONE
-        if error is not None:
-            return ExchangeResult.PROVIDER_ERROR
-        if told.finish is not None and self._ended(complete=complete):
-            return ExchangeResult.COMPLETED
-        if self._blind is not None and complete:
-            return ExchangeResult.UNREADABLE
-        return ExchangeResult.TRUNCATED
-
-    def _ended(self, *, complete: bool) -> bool:
-        """Whether what came is all of it; a stream says so itself."""
-        if self.by_events:
-            return self._fold.done or not self._needs_terminal
-        return complete
-
-    def _error_class(
-        self, result: ExchangeResult, error: ProviderError | None
-    ) -> ErrorClass | None:
-        if error is not None:
-            return classify(self._status, error, output_limit=self._output_limit)
-        broken = {ExchangeResult.TRUNCATED, ExchangeResult.UNREADABLE}
-        return ErrorClass.UPSTREAM_PROTOCOL if result in broken else None
-
-
-def _reasoning(told: Told, result: ExchangeResult) -> bool | None:
-    if told.reasoning:
-        return True
-    return False if result is ExchangeResult.COMPLETED else None
-
-
-def _flags(told: Told, result: ExchangeResult) -> tuple[AnswerFlag, ...]:
-    absent = told.reported.usage is None and result is ExchangeResult.COMPLETED
-    flags = (AnswerFlag.USAGE_ABSENT,) if absent else ()
-    return (*flags, AnswerFlag.USAGE_CONTRADICTION) if told.reported.contradicted else flags
-
-
-def _malformed(told: Told) -> dict[str, str]:
-    if not told.reported.malformed:
-        return dict(told.malformed)
-    figures = {f"usage.{name}": said for name, said in told.reported.malformed.items()}
-    return {**told.malformed, **figures}

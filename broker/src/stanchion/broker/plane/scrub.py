@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from stanchion.broker.plane.delta_scrub import DeltaScrub
+from stanchion.broker.plane.glance import EVENT_ENDS
 from stanchion.broker.plane.spellings import FRAGMENT, Spellings
 
-_EVENT_ENDS = (b"\n\n", b"\n\r\n")
 _NO_LINE_END = re.compile(rb"[^\r\n]")
 
 
@@ -30,7 +30,7 @@ class Scrubber:
     """Bytes in, the same bytes without the key out. One for each body."""
 
     __slots__ = (
-        "_deltas", "_last_bytes", "_letters", "_passed", "_received", "_spellings", "_tail",
+        "_deltas", "_last_bytes", "_letters", "_passed", "_received", "_tail", "spellings",
     )  # fmt: skip
 
     def __init__(
@@ -41,7 +41,7 @@ class Scrubber:
         Whoever reads the body hashes it anyway; another hash is kept only once the two differ.
         `events` = it is an event stream, in whose deltas the key may be spread.
         """
-        self._spellings = spellings
+        self.spellings = spellings
         self._passed = passed
         self._letters = bytearray(spellings.first_letters)
         """Of each gate the one that is looked for: one look for a few letters is the cheapest."""
@@ -60,6 +60,17 @@ class Scrubber:
         """Of everything that was fed, as it came; None = it is that of what left."""
         return None if self._received is None else self._received.hexdigest()
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether no key is under way, and none came: a glance tells of what may leave."""
+        under_way = self._tail or not (self._deltas is None or self._deltas.at_rest)
+        return self._received is None and not under_way
+
+    def left(self, data: bytes) -> None:
+        """Take note of bytes of events that left after a glance."""
+        if self._deltas is not None:
+            self._deltas.left(data)
+
     def feed(self, data: bytes) -> bytes:
         """What may leave now."""
         if self._received is not None:
@@ -69,8 +80,8 @@ class Scrubber:
             window = self._masked(window)
         if self._tail:
             self._tail = b""
-        if window and not window.endswith(_EVENT_ENDS) and window[-1] in self._last_bytes:
-            place = self._spellings.begun_at(window)
+        if window and not window.endswith(EVENT_ENDS) and window[-1] in self._last_bytes:
+            place = self.spellings.begun_at(window)
             self._tail, window = window[place:], window[:place]
         return window if self._deltas is None else self._deltas.feed(window)
 
@@ -90,7 +101,7 @@ class Scrubber:
             return False
         for place, letter in enumerate(self._letters):
             if letter in window:
-                gate = self._spellings.gates[place]
+                gate = self.spellings.gates[place]
                 if gate.is_open(window):
                     return True
                 # The letter is in other bytes of this stream, maybe in all its events: another one.
@@ -98,7 +109,7 @@ class Scrubber:
         return False
 
     def _masked(self, window: bytes) -> bytes:
-        masked = self._spellings.masked(window)
+        masked = self.spellings.masked(window)
         if masked is not window:
             self._tail = b""
             self._found(self._held, window)

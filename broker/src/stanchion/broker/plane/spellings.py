@@ -5,7 +5,7 @@ for first. It must never show the key, nor change a byte that is not of it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -16,6 +16,7 @@ from stanchion.broker.plane.line_ends import found_across
 LEAST: Final = 8
 """Characters of a key by which it is told from other text; shorter keys are not looked for."""
 SHORT: Final = 256
+_BACKSLASH: Final = ord("\\")
 _IN_LINE_ENDS: Final = b"\n\r\\%"
 """Some of these is in each line's end, and in each that has begun."""
 FRAGMENT: Final = 12
@@ -62,7 +63,7 @@ class Spellings:
         return tuple(dict.fromkeys(probe for gate in self.gates for probe in gate.probes))
 
     @cached_property
-    def _looked_for(self) -> tuple[tuple[int, Gate], ...]:
+    def looked_for(self) -> tuple[tuple[int, Gate], ...]:
         """Each gate behind its rarest letter: a search for a byte is the cheapest."""
         return tuple((gate.letters[0], gate) for gate in self.gates)
 
@@ -117,6 +118,20 @@ class Spellings:
         codes = "|".join(sorted({f"{ord(letter):02x}" for letter in self.key[1:LEAST]}))
         return re.compile(f"\\\\u00(?i:{codes}|[2-7]?\\Z)".encode())
 
+    @cached_property
+    def may_go_on(self) -> Callable[[bytes], bool]:
+        """Whether more than LEAST - 1 characters of the key may have come; False is certain."""
+        sign, escaped = self.signs[0], self.escaped_sign.search
+        # Of the rarest letter. Its place beside others tells: all events may have the letter.
+        letter, beside = sign.letter, sign.pattern.search
+
+        def goes_on(data: bytes) -> bool:
+            if letter in data and beside(data) is not None:
+                return True
+            return _BACKSLASH in data and data.find(b"\\u00") >= 0 and escaped(data) is not None
+
+        return goes_on
+
     def masked(self, data: bytes) -> bytes:
         """The same bytes with an asterisk for each byte of the key; the same object without any."""
         if not self._may_occur(data):
@@ -130,7 +145,7 @@ class Spellings:
         """One look for few bytes, such as a header; for many a search for each probe is faster."""
         if len(data) <= SHORT:
             return self._any_probe.search(data) is not None
-        return any(letter in data and gate.is_open(data) for letter, gate in self._looked_for)
+        return any(letter in data and gate.is_open(data) for letter, gate in self.looked_for)
 
     def masked_text(self, text: str) -> str:
         """The same for text."""

@@ -61,17 +61,28 @@ class SseSplitter:
         """What came of the event that has not ended yet."""
         return b"\n".join([*self._data, b"".join(self._pieces)])
 
+    @property
+    def is_between_events(self) -> bool:
+        """Whether the first one began and none is under way."""
+        begun = self._first or self._pieces or self._data or self._name is not None
+        return not (begun or self._after_cr)
+
     def whole(self, data: bytes) -> list[bytes] | None:
         """The data of the events that these bytes are, as most reads are; None = `feed` them.
 
         It takes them only where nothing is under way, and in the two shapes that providers send.
         """
-        if self._first or self._pieces or self._data or self._name is not None or self._after_cr:
+        if (
+            not self.is_between_events
+            or not data.endswith(b"\n\n")
+            or _CR in data
+            or len(data) > self._max_line
+        ):
             return None
-        if not data.endswith(b"\n\n") or _CR in data or len(data) > self._max_line:
-            return None
-        if data.startswith(b"data: ") and data.find(b"\n") == len(data) - 2:
-            return [data[6:-2]]
+        if data.startswith(b"data: "):
+            found = data[6:-2].split(b"\n\ndata: ")
+            if data.count(b"\n") == 2 * len(found):
+                return found
         found = []
         for event in data[:-2].split(b"\n\n"):
             line = event.partition(b"\n")[2] if event.startswith(b"event: ") else event

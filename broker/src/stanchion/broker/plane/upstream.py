@@ -1,7 +1,7 @@
-"""One exchange with the provider on one connection: the head with the real key out, the answer in.
+"""One exchange with the provider on one connection: a request out, the answer in.
 
-The only module that reveals a key. It follows no redirect and sends no caller's header that is not
-listed. It decides whether the answer left its connection clean; one that did not is dropped.
+It follows no redirect. It decides whether the answer left its connection clean; one that did not is
+dropped.
 
 RFC 9112: 6.3 says where a body ends; 9.3 when a connection persists; 9.2 that bytes behind an
 answer are no other answer; 9.6 that an answer which begins before the request was read whole is
@@ -12,19 +12,15 @@ import asyncio
 import fcntl
 import hashlib
 import re
-import ssl
 import sys
 import termios
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import cast
 
 import httptools
 
-from stanchion.broker.plane.pacing.turns import Turns
-from stanchion.broker.plane.pool import Line, Pool
-from stanchion.broker.secrets import Secret
+from stanchion.broker.plane.pool import Line
 
 _VERSIONS = frozenset({"1.0", "1.1"})
 """Of an answer. The parser knows others, which have another framing."""
@@ -49,28 +45,6 @@ _COMPLETE = Ending.COMPLETE
 """Looked up once: an enumeration's members are slow to find (3.11), and this is asked often."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where requests of an account go. From the configuration only, never from a request."""
-
-    host: str
-    port: int
-    authority: str
-    """For the Host header."""
-    path: str
-    """Path of the base URL, without a slash at its end."""
-    tls: ssl.SSLContext | None
-    key: Secret | None
-    key_header: tuple[str, str] = ("authorization", "Bearer ")
-    """The header that carries the key, and what goes before it there."""
-    turns: Turns = field(default_factory=Turns)
-    """Whose turn it is under the account; one for all that go there."""
-    proxy: tuple[str, int] | None = None
-    """Host and port of the egress proxy; for https only."""
-    pool: Pool | None = None
-    """The account's idle connections; None = each request has its own connection."""
-
-
 class ResponseHead:
     """Status and headers as they came."""
 
@@ -92,36 +66,6 @@ class ResponseHead:
         return int(text) if text is not None and text.isdecimal() else None
 
 
-def request_head(
-    target: Target, path: str, headers: tuple[tuple[str, str], ...], body_bytes: int
-) -> bytes:
-    """The head of an upstream request: our own framing, the account's key."""
-    length = (("content-length", str(body_bytes)),)
-    return _head(target, f"POST {target.path}{path}", (*length, *_framing(target), *headers))
-
-
-def question_head(target: Target, path: str, headers: tuple[tuple[str, str], ...]) -> bytes:
-    """The head of a GET without a body, with the account's key."""
-    return _head(target, f"GET {target.path}{path}", (*_framing(target), *headers))
-
-
-def _framing(target: Target) -> tuple[tuple[str, str], ...]:
-    plain = ("accept-encoding", "identity")
-    return (plain, ("connection", "close")) if target.pool is None else (plain,)
-
-
-def _head(target: Target, what: str, headers: tuple[tuple[str, str], ...]) -> bytes:
-    lines = [
-        f"{what} HTTP/1.1",
-        f"host: {target.authority}",
-        *(f"{name}: {value}" for name, value in headers),
-    ]
-    if target.key is not None:
-        name, before = target.key_header
-        lines.append(f"{name}: {before}{target.key.reveal()}")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
-
-
 _NO_HEAD = ResponseHead(0, [])
 
 
@@ -130,7 +74,7 @@ class Upstream(asyncio.Protocol):
 
     __slots__ = (
         "_early", "_early_answer", "_early_bytes", "_ending", "_head_bytes", "_headers", "_heard",
-        "_in_body", "_last_piece", "_loop", "_on_body", "_on_end", "_parser", "_paused",
+        "_in_body", "_last_piece", "_loop", "_on_body", "_on_end", "_only", "_parser", "_paused",
         "_persists", "_response", "_surplus", "_unread_bytes", "head", "line", "reused", "sent",
     )  # fmt: skip
 
@@ -139,7 +83,10 @@ class Upstream(asyncio.Protocol):
         self.head: asyncio.Future[ResponseHead | Ending] = loop.create_future()
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
         self._headers: list[tuple[bytes, bytes]] = []
+        self._only = b""
+        """What came now, where it is one piece, as a rule."""
         self._early: list[bytes] = []
+        """What came before somebody took it, or behind `_only`."""
         self.line: Line | None = None
         """The connection, once there is one."""
         self.reused = False
@@ -331,10 +278,13 @@ class Upstream(asyncio.Protocol):
 
     def on_body(self, data: bytes) -> None:
         if self._ending is None:
-            self._early.append(data)
             self._last_piece = data
             if self._on_body is None:
-                self._wait_for_reader(len(data))
+                self._wait_for_reader(data)
+            elif self._only or self._early:
+                self._early.append(data)
+            else:
+                self._only = data
 
     def on_message_complete(self) -> None:
         if self._in_body and self._ending is None:
@@ -343,18 +293,22 @@ class Upstream(asyncio.Protocol):
             self._deliver()
             self._end(_COMPLETE)
 
-    def _wait_for_reader(self, came_bytes: int) -> None:
+    def _wait_for_reader(self, data: bytes) -> None:
         """Nobody takes the body yet, which is so for a moment: only then is reading stopped."""
-        self._early_bytes += came_bytes
+        self._early.append(data)
+        self._early_bytes += len(data)
         if self._early_bytes > MAX_EARLY_BYTES:
             self.pause()
 
     def _deliver(self) -> None:
-        early = self._early
-        if early and self._on_body is not None:
-            data = early.pop() if len(early) == 1 else b"".join(early)
-            early.clear()
-            self._on_body(data)
+        on_body, only = self._on_body, self._only
+        if on_body is not None and (only or self._early):
+            data = only
+            if self._early:
+                data = b"".join((only, *self._early))
+                self._early.clear()
+            self._only = b""
+            on_body(data)
 
     def _framed(self) -> bool:
         return (

@@ -13,13 +13,8 @@ from stanchion.broker.clock import mono_ms
 from stanchion.broker.plane.connecting import connected
 from stanchion.broker.plane.dialects.base import ProviderError
 from stanchion.broker.plane.dialects.gemini_errors import reason_of
-from stanchion.broker.plane.upstream import (
-    Ending,
-    ResponseHead,
-    Target,
-    Upstream,
-    question_head,
-)
+from stanchion.broker.plane.target import Target, question_head
+from stanchion.broker.plane.upstream import Ending, ResponseHead, Upstream
 from stanchion.protocol.dialects import Dialect
 
 ANSWER_S = 30.0

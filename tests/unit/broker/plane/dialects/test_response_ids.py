@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from stanchion.broker.plane.answering import MAX_CALL_IDS
 from stanchion.broker.plane.dialects.readers import READERS
-from stanchion.broker.plane.response_reader import MAX_CALL_IDS, Form, ResponseReader
+from stanchion.broker.plane.response_reader import Form, ResponseReader
 from stanchion.protocol.dialects import Dialect
 from stanchion.protocol.exchange import ID_LENGTH, Answered
 

@@ -11,9 +11,17 @@ from collections.abc import Mapping
 import msgspec
 
 from stanchion.broker.plane.dialects.anthropic_blocks import Blocks
+from stanchion.broker.plane.dialects.anthropic_frame import frame_of
 from stanchion.broker.plane.dialects.anthropic_usage import UsageFold
-from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told, an_id
+from stanchion.broker.plane.dialects.base import (
+    DialectReader,
+    ProviderError,
+    ResponseFold,
+    Told,
+    an_id,
+)
 from stanchion.broker.plane.dialects.words import Words
+from stanchion.broker.plane.frame import Frame
 from stanchion.protocol.exchange import Asked, Finish
 
 FINISHES = {
@@ -114,6 +122,10 @@ class MessageFold:
             self.done = True
         return event.kind != "ping"
 
+    def frame(self, data: bytes) -> Frame | None:
+        """What stands around the text of this event, if more text tells nothing new."""
+        return frame_of(data, text=self._blocks.text, thinking=self._blocks.thinking)
+
     def whole_body(self, data: bytes) -> bool:
         """A message that was not streamed."""
         message = _decoded(data)
@@ -193,9 +205,14 @@ def _word(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _frame(fold: ResponseFold, data: bytes) -> Frame | None:
+    return fold.frame(data) if isinstance(fold, MessageFold) else None
+
+
 READER = DialectReader(
     read_request=read_request,
     new_fold=MessageFold,
     markers=(b'"message_stop"', b'"error"'),
     stream_needs_terminal=True,
+    frame=_frame,
 )

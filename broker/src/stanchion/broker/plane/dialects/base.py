@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from stanchion.broker.plane.dialects.figures import Reported
+from stanchion.broker.plane.frame import Frame
 from stanchion.broker.plane.lookout import Lookout
 from stanchion.protocol.exchange import Asked, ErrorClass, Finish
 
@@ -80,6 +81,10 @@ def _never(_fold: ResponseFold) -> bool:
     return False
 
 
+def _unknown(_fold: ResponseFold, _data: bytes) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class DialectReader:
     """One dialect."""
@@ -95,6 +100,9 @@ class DialectReader:
     may_be_last: Callable[[ResponseFold], bool] = _never
     """Whether the event that was read last may end a response although more could follow: it waits
     for the next one, or for the end. For dialects without a terminal event."""
+    frame: Callable[[ResponseFold, bytes], Frame | None] = _unknown
+    """What stands around the text of an event that the fold took just now, if another text in its
+    place would tell the fold nothing but that it came; None = that is not known."""
 
     @cached_property
     def lookout(self) -> Lookout:

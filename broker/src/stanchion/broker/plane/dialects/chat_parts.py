@@ -37,6 +37,16 @@ class Parts:
         """Whether any evidence of reasoning came."""
         return self._reasoning or any(inline.thought for inline in self._inline.values())
 
+    @property
+    def reasoned(self) -> bool:
+        """Whether reasoning came in a member of its own: more of it tells nothing new."""
+        return self._reasoning
+
+    def settled(self, choice: int) -> bool:
+        """Whether more text of a choice tells nothing new."""
+        inline = self._inline.get(choice)
+        return inline is not None and inline.settled
+
     def text_came(self, choice: int, content: str) -> None:
         """A piece of the text of a choice."""
         if content:
@@ -91,6 +101,11 @@ class _Inline:
         if self.reasoning or not self._inside or self._after:
             return self.reasoning
         return not _CLOSE.startswith(self._rest.strip())
+
+    @property
+    def settled(self) -> bool:
+        """Whether another piece changes nothing."""
+        return self.text and (self._after or not self._inside)
 
     def take(self, piece: str) -> None:
         if self._after:

@@ -4,7 +4,13 @@ Source: OpenAI API reference, "Create chat completion" and "Chat completion chun
 compatible servers carry the page or the issue they were found in. It reads copies, never rewrites.
 """
 
-from stanchion.broker.plane.dialects.base import DialectReader, ProviderError, Told, an_id
+from stanchion.broker.plane.dialects.base import (
+    DialectReader,
+    ProviderError,
+    ResponseFold,
+    Told,
+    an_id,
+)
 from stanchion.broker.plane.dialects.chat_document import (
     decoded,
     error_in,
@@ -12,11 +18,13 @@ from stanchion.broker.plane.dialects.chat_document import (
     is_plain,
     plain_chunk,
 )
+from stanchion.broker.plane.dialects.chat_frame import frame_of
 from stanchion.broker.plane.dialects.chat_parts import Parts
 from stanchion.broker.plane.dialects.chat_request import read_request
 from stanchion.broker.plane.dialects.openai_usage import UsageFold
 from stanchion.broker.plane.dialects.tool_calls import ToolCalls
 from stanchion.broker.plane.dialects.words import Words
+from stanchion.broker.plane.frame import Frame
 from stanchion.protocol.exchange import Finish
 
 DONE = b"[DONE]"
@@ -64,7 +72,8 @@ class ChatFold:
         if self._plain:
             chunk = plain_chunk(data)
             if chunk is not None:
-                self._named(chunk.model, chunk.id)
+                if chunk.model != self._model or self._id is None:
+                    self._named(chunk.model, chunk.id)
                 choice = chunk.choices[0]
                 self._parts.text_came(choice.index, choice.delta.content)
                 return True
@@ -73,6 +82,10 @@ class ChatFold:
             self.done = True
             return True
         return self._document(data)
+
+    def frame(self, data: bytes) -> Frame | None:
+        """What stands around the text of this chunk, if more text tells nothing new."""
+        return frame_of(data, self._parts, lambda: self._model)
 
     def whole_body(self, data: bytes) -> bool:
         """A response that was not streamed."""
@@ -154,8 +167,14 @@ class ChatFold:
 
 _ERRORS = tuple(word for word, finish in FINISHES.items() if finish is Finish.ERROR)
 
+
+def _frame(fold: ResponseFold, data: bytes) -> Frame | None:
+    return fold.frame(data) if isinstance(fold, ChatFold) else None
+
+
 READER = DialectReader(
     read_request=read_request,
     new_fold=ChatFold,
     markers=(DONE, *(f'"{word}"'.encode() for word in _ERRORS)),
+    frame=_frame,
 )
