@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from typing import cast
 
 from fakes import receipts
 from fakes.supervisor import Supervisor
@@ -10,7 +11,7 @@ from stanchion.broker.attempts.control_socket import serve_control
 from stanchion.broker.attempts.custody import Standing
 from stanchion.broker.attempts.leases import Grant
 from stanchion.broker.plane.http_gate import Route
-from stanchion.broker.plane.model_socket import ModelRequest
+from stanchion.broker.plane.model_socket import ModelConnection, ModelRequest
 from stanchion.broker.receipts.bundle import Verified, verify
 from stanchion.protocol.codec import decode, encode_line
 from stanchion.protocol.control import (
@@ -70,6 +71,24 @@ async def test_a_flood_of_refusals_does_not_fill_the_record(attempt: Attempt) ->
 async def test_local_answers_name_the_declared_model(attempt: Attempt) -> None:
     assert b'"fx-coder-1"' in attempt.local_answer(Route.MODELS)
     assert attempt.local_answer(Route.PROBE) == b"{}"
+
+
+async def test_a_request_is_under_way_until_it_has_its_end(attempt: Attempt) -> None:
+    store = attempt.ledger.store
+    seen: list[int] = []
+
+    class Down:
+        def refuse(self, *_: object) -> None:
+            seen.append(store.under_way)
+            raise OSError("gone")
+
+        def abort(self) -> None:
+            seen.append(store.under_way)
+
+    attempt.order_stop(Stop(reason=StopReason.MISMATCH, detail="first"))
+    request = ModelRequest(Route.CHAT, (), None, b"{}")
+    await attempt.serve(request, cast("ModelConnection", Down()))
+    assert (seen, store.under_way) == ([1, 1], 0)
 
 
 async def test_nothing_follows_the_close_whoever_says_it(attempt: Attempt) -> None:

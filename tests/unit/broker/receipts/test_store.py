@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.receipts import ATTEMPT
-from stanchion.broker.receipts.store import RunRow, RunStore
+from stanchion.broker.receipts.store import CROWD, RunRow, RunStore
 from stanchion.broker.receipts.writer import LedgerError
 
 RUN = RunRow(
@@ -166,6 +166,21 @@ async def test_every_commit_is_synced(store: RunStore, tmp_path: Path) -> None:
 
     await store._writer.submit(ask)
     assert seen == [("wal", 2)]
+
+
+async def test_receipts_of_many_requests_at_once_share_commits(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "control.db", spacing_s=3600.0)
+    store.under_way = CROWD - 1
+    await store.begin_receipts(ATTEMPT, b"header")
+    for seq in range(1, 10):
+        await store.append_receipt(ATTEMPT, seq, b"%d" % seq)
+    store.under_way = CROWD
+    await store.append_receipt(ATTEMPT, 10, b"10")  # nothing was before it that it could follow
+    late = store.append_receipt(ATTEMPT, 11, b"11")
+    await asyncio.sleep(0.02)
+    assert not late.done()
+    await store.aclose()
+    await late
 
 
 async def test_tables_of_a_newer_broker_are_refused(tmp_path: Path) -> None:

@@ -150,6 +150,8 @@ class Attempt(WireNotes):
 
     async def serve(self, request: ModelRequest, down: ModelConnection) -> None:
         """Answer a model request; whatever fails, the connection does not stay open."""
+        store = self.ledger.store
+        store.under_way += 1
         try:
             if not self.stopping and not await self._has_target():
                 down.refuse(503, "provider_awaited")
@@ -158,6 +160,8 @@ class Attempt(WireNotes):
         except Exception as error:  # noqa: BLE001 - the caller must get an end
             log_failure(error)
             down.abort()
+        finally:
+            store.under_way -= 1
 
     async def _has_target(self) -> bool:
         if self.terms.target is None and not self._presented.done():

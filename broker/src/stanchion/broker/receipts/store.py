@@ -16,6 +16,11 @@ from stanchion.broker.receipts.writer import LedgerError, Writer
 
 CONTROL_FILE = "control.db"
 SCHEMA_VERSION = 2
+CROWD = 64
+"""Requests under way from which on their receipts share commits: a commit costs as much processor
+time as ten receipts."""
+SPACING_S = 0.01
+"""Between the beginnings of two commits then: little beside the time that a model takes."""
 
 _SCHEMA = """
 CREATE TABLE receipts (
@@ -72,16 +77,27 @@ class RunRow:
 class RunStore:
     """control.db."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, spacing_s: float = SPACING_S) -> None:
         self._file = file
+        self._crowded_spacing_s = spacing_s
         self._tails = _Tails()
+        self.under_way = 0
+        """Model requests, over all attempts, each of which will have another receipt."""
         with _translated(file):
-            self._writer = Writer(_connect(file), name=str(file), on_rollback=self._tails.forget)
+            self._writer = Writer(
+                _connect(file),
+                name=str(file),
+                on_rollback=self._tails.forget,
+                spacing_s=self._spacing_s,
+            )
 
     @property
     def appended(self) -> int:
         """Receipts that became durable since this store was opened, headers not counted."""
         return self._writer.rows
+
+    def _spacing_s(self) -> float:
+        return self._crowded_spacing_s if self.under_way >= CROWD else 0.0
 
     async def aclose(self) -> None:
         await self._writer.aclose()

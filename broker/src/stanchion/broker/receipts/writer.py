@@ -2,10 +2,10 @@
 
 Callers on the event loop hand over a change and await a future that is set once the change is
 committed. The changes of one turn of the loop cross to the thread together, and whatever waits
-when a commit ends goes into the next one. So a single change is committed at once, and a crowd
-shares a commit: behind one, the next begins a moment later, so that more of it come along. A change
-that cannot be made durable fails its future; the writer never answers for a change that it did not
-commit.
+when a commit ends goes into the next one, so a single change pays one commit and a crowd shares
+one. Whoever knows of a crowd may have commits begin some time apart, so that more come along. A
+change that cannot be made durable fails its future; the writer never answers for a change that it
+did not commit.
 """
 
 import asyncio
@@ -25,10 +25,6 @@ Insert = Callable[[sqlite3.Connection, list[Any]], list[Exception | None]]
 """Rows of one kind that follow each other, in one statement; what is wrong with each, or None.
 Every statement is a switch between the threads, and rows come by the thousand."""
 
-SPACING_S = 0.01
-"""Between the beginnings of two commits in a crowd: a commit costs as much as ten changes."""
-CROWD = 4
-"""Changes in one commit that are one: more come than commits can follow singly."""
 MAX_GROUP = 2000
 """Changes in one commit at most, so that the first of a crowd does not wait for all of it."""
 
@@ -56,9 +52,12 @@ class Writer:
         *,
         name: str,
         on_rollback: Callable[[], None] | None = None,
-        spacing_s: float = SPACING_S,
+        spacing_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`on_rollback` is called by the thread when changes that were made are taken back."""
+        """`on_rollback` is called by the thread when changes that were made are taken back.
+
+        `spacing_s`: how long after a commit began the next one may, by what is under way now.
+        """
         self._connection = connection
         self._name = name
         self._on_rollback = on_rollback
@@ -118,8 +117,7 @@ class Writer:
                 began = time.monotonic()
                 settled = self._commit(group)
                 self._loop.call_soon_threadsafe(_settle, settled)
-                if len(group) >= CROWD or not self._jobs.empty():
-                    self._closing.wait(began + self._spacing_s - time.monotonic())
+                self._closing.wait(began + self._spacing_s() - time.monotonic())
         self._connection.close()
 
     def _next_group(self) -> tuple[list[_Job], bool]:
