@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import weakref
 
 import pytest
 from hypothesis import given
@@ -141,3 +142,12 @@ def test_with_a_quote_in_the_key_no_text_is() -> None:
 def test_one_serves_all_streams_of_a_key_and_a_dialect() -> None:
     assert glance(SPELLED, CHAT.lookout) is glance(Spellings(KEY), CHAT.lookout)
     assert glance(SPELLED, CHAT.lookout) is not glance(None, CHAT.lookout)
+    assert glance(None, CHAT.lookout) is glance(None, CHAT.lookout)
+
+
+def test_it_goes_with_its_key() -> None:
+    spelled = Spellings("sk-CANARY-of-one-day")
+    gone = weakref.ref(spelled)
+    glance(spelled, CHAT.lookout)
+    del spelled
+    assert gone() is None

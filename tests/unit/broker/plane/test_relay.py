@@ -229,6 +229,18 @@ async def test_a_revoked_lease_cuts_it_at_once() -> None:
     assert stage.tap.size_bytes == len(TEXT + DONE)
 
 
+async def test_nothing_leaves_once_it_was_cancelled() -> None:
+    stage = Stage(LONG)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(stage.flow.run())
+        await asyncio.sleep(0)
+        stage.up.push(TEXT)
+        task.cancel()
+    stage.up.push(TEXT)
+    assert stage.down.sent == TEXT
+    assert stage.up.log[-1] == "close"
+
+
 KEY = b"sk-CANARY-0123456789"
 SPELLED = Spellings(KEY.decode())
 STARS = b"*" * len(KEY)

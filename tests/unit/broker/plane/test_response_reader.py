@@ -204,6 +204,14 @@ def test_behind_the_beginning_of_an_event_none_is_taken_as_framed() -> None:
     assert tap.answered(complete=True) == slow.answered(complete=True)
 
 
+def test_around_a_long_text_no_frame_is_looked_for() -> None:
+    tap = framed(PLAIN, unframed=set())
+    long = PLAIN.replace(b"hi", b"x" * MAX_UNREAD_BYTES)
+    tap.passed_all([long], [9.0], [0])
+    assert tap.frame is None
+    assert tap.semantic_events == 5
+
+
 def test_a_reader_that_gave_up_takes_none_either() -> None:
     tap = framed(PLAIN, unframed=set())
     tap.passed(b"data: " + b"x" * (16 * 1024 * 1024 + 1), 9.0)

@@ -7,8 +7,9 @@ piece that does not pass, and it keeps no state: one serves all streams of an ac
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from stanchion.broker.plane.lookout import Lookout
 from stanchion.broker.plane.spellings import Spellings
@@ -18,6 +19,7 @@ EVENT_ENDS = (b"\n\n", b"\n\r\n")
 _NO_TEXT = bytes(range(32)) + b'"\\'
 """Of JSON's strings: these do not stand for themselves (RFC 8259, section 7)."""
 _ESCAPES = (b"\\n", b'\\"', b"\\t")
+"""Any other, and a backslash that stands for itself, makes a text one to look at."""
 _COMMON = b"0123456789" + bytes(range(ord("a"), ord("z") + 1))
 """Letters that many texts have are looked for one by one."""
 
@@ -32,14 +34,29 @@ class Glance(NamedTuple):
     one pass too. A marker in a text is none."""
 
 
-@lru_cache(maxsize=64)
+_made: "WeakKeyDictionary[Spellings, dict[Lookout, Glance]]" = WeakKeyDictionary()
+"""By key: they go with it."""
+
+
 def glance(spellings: Spellings | None, lookout: Lookout) -> Glance:
     """Those of one key (None = there is none to look for) and one dialect's markers."""
     if spellings is None:
-        return Glance(
-            lambda data: data.endswith(EVENT_ENDS) and lookout.place_in(data) is None,
-            lambda text: _is_text(text) and _is_utf8(text),
-        )
+        return _without_key(lookout)
+    made = _made.setdefault(spellings, {})
+    if lookout not in made:
+        made[lookout] = _with_key(spellings, lookout)
+    return made[lookout]
+
+
+@cache
+def _without_key(lookout: Lookout) -> Glance:
+    return Glance(
+        lambda data: data.endswith(EVENT_ENDS) and lookout.place_in(data) is None,
+        lambda text: _is_text(text) and _is_utf8(text),
+    )
+
+
+def _with_key(spellings: Spellings, lookout: Lookout) -> Glance:
     letters, gates = spellings.first_letters, spellings.looked_for
     goes_on, place_in = spellings.may_go_on, lookout.place_in
 
@@ -78,7 +95,7 @@ def _plainly(spellings: Spellings) -> Callable[[bytes], bool]:
 
 
 def _is_text(text: bytes) -> bool:
-    """Whether it is the inside of a JSON string, with no other escapes than those."""
+    """Whether it is the inside of a JSON string, with the commonest escapes at most."""
     if text.find(b"\\") >= 0 and text.find(b"\\\\") < 0:
         for escape in _ESCAPES:
             text = text.replace(escape, b"")

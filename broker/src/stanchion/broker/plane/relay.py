@@ -61,32 +61,10 @@ class Flow:
     """One relay under way; `revoke` ends it from outside."""
 
     __slots__ = (
-        "_as_it_comes",
-        "_calm",
-        "_came_at",
-        "_down",
-        "_drained_bytes",
-        "_draining",
-        "_due",
-        "_end",
-        "_glance",
-        "_held",
-        "_holding",
-        "_limits",
-        "_loop",
-        "_on_alive",
-        "_over",
-        "_result",
-        "_scrub",
-        "_start",
-        "_tap",
-        "_tell_at",
-        "_timer",
-        "_unframed",
-        "_unread",
-        "_unread_bytes",
-        "_up",
-        "_wait",
+        "_as_it_comes", "_calm", "_came_at", "_down", "_drained_bytes", "_draining", "_due", "_end",
+        "_glance", "_held", "_holding", "_limits", "_loop", "_on_alive", "_over", "_result",
+        "_scrub", "_start", "_tap", "_tell_at", "_timer", "_unframed", "_unread", "_unread_bytes",
+        "_up", "_wait",
     )  # fmt: skip
 
     def __init__(
@@ -141,7 +119,7 @@ class Flow:
         try:
             relayed = await self._result
         except BaseException:
-            self._over = True
+            self._over, self._calm = True, False
             self._up.close()
             raise
         finally:

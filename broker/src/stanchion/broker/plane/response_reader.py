@@ -142,9 +142,10 @@ class ResponseReader:
                 semantic += 1
                 self._semantic_at = at
         self._semantic_events += semantic
-        frame = self._frame_of(self._fold, events[-1])
+        last = events[-1]
+        frame = self._frame_of(self._fold, last) if len(last) <= MAX_UNREAD_BYTES else None
         if frame is not None:
-            before, _, behind = pieces[-1].partition(events[-1])
+            before, _, behind = pieces[-1].partition(last)
             self.frame = frame.around(before, behind)
 
     def _read_framed(
