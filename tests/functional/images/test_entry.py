@@ -1,6 +1,9 @@
 """Two processes, and one that dies, at the same stored piece."""
 
+import os
+import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +13,7 @@ from subprocess import PIPE, Popen
 import pytest
 
 from stanchion.images import entry
+from stanchion.images.errors import ImagesError
 
 BUILDER = """\
 import sys
@@ -84,3 +88,21 @@ def test_when_the_builder_is_killed_the_next_one_builds_the_whole(
     assert found is not None
     assert (found.path / "file").read_text() == "content"
     assert sorted(path.name for path in tmp_path.iterdir()) == [".piece.lock", "piece"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_piece_in_which_something_is_mounted_is_not_removed_but_named(tmp_path: Path) -> None:
+    point = tmp_path / ".piece.building" / "tree of mine"
+    point.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", point], check=True, timeout=20)
+    try:
+        (point / "precious").touch()
+        with pytest.raises(ImagesError, match="is mounted in it, as a build leaves it") as refused:
+            entry.ensure(tmp_path / "piece", lambda _root: entry.Built())
+        assert refused.value.fix == f"umount {shlex.quote(str(point))}"
+        assert (point / "precious").exists()
+        subprocess.run(refused.value.fix, shell=True, check=True, timeout=20)
+    except BaseException:
+        subprocess.run(["umount", point], check=False, timeout=20)
+        raise
+    assert not entry.ensure(tmp_path / "piece", lambda _root: entry.Built()).cached

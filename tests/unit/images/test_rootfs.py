@@ -14,6 +14,7 @@ def test_the_bootstrap_names_sources_and_transport_but_no_archive_of_its_own() -
         transport=['Acquire::Retries "3";'],
     )
 
+    assert command[:3] == ["setpriv", "--pdeathsig", "KILL"]
     assert command[-3:] == ["bookworm", "/target", "/sources.list"]
     assert '--aptopt=Acquire::Retries "3";' in command
     assert "--include=python3,python3-pytest,git,procps" in command

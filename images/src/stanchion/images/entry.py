@@ -7,6 +7,8 @@ refused; nothing here repairs or silently replaces it.
 
 import fcntl
 import os
+import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +18,10 @@ from pathlib import Path
 import msgspec
 
 from stanchion.images import tree
-from stanchion.images.errors import IntegrityError
+from stanchion.images.errors import ImagesError, IntegrityError
+
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+"""A space or the like in a path of /proc."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,7 +85,7 @@ def forget_unused(shelf: Path, pattern: str, *, unused_for_s: float, now_s: floa
     """Remove stored pieces that nobody has asked for in a long time."""
     forgotten = []
     for folder in sorted(shelf.glob(pattern)):
-        with suppress(OSError):
+        with suppress(OSError, ImagesError):
             if now_s - (folder / "record.json").stat().st_mtime > unused_for_s:
                 remove(folder)
                 forgotten.append(folder)
@@ -115,9 +120,32 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Take a folder away; one that is already gone is fine."""
+    """Take a folder away; one that is already gone is fine.
+
+    Nothing is removed where something is mounted in it: that may be anything.
+    """
+    mounted = _mounted_in(folder)
+    if mounted:
+        fix = shlex.join(["umount", *map(str, reversed(mounted))])
+        raise ImagesError(
+            f"{folder} cannot be removed: {mounted[-1]} is mounted in it, as a build leaves it "
+            f"that was killed; run `{fix}`",
+            fix=fix,
+        )
     with suppress(FileNotFoundError):
         shutil.rmtree(folder)
+
+
+def _mounted_in(folder: Path) -> list[Path]:
+    """In the order in which they were mounted (proc_pid_mountinfo(5)); none where Linux is not."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    points = (line.split(b" ")[4] for line in lines)
+    plain = (_ESCAPED.sub(lambda found: bytes([int(found[1], 8)]), point) for point in points)
+    inside = (Path(os.fsdecode(point)) for point in plain)
+    return [point for point in inside if point.is_relative_to(folder.resolve())]
 
 
 def _build(folder: Path, build: Callable[[Path], Built]) -> Entry:

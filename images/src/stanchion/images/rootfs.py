@@ -31,6 +31,11 @@ REMOVED = (
 )  # fmt: skip
 # runsc makes a missing mount point in the root file system itself, through any overlay.
 MOUNT_POINTS = ("opt/stanchion", "opt/stanchion-harness", "run/stanchion")
+_APART = (
+    "setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child",
+    "--mount-proc",
+)  # fmt: skip
+"""What it mounts and starts goes with it, and it goes with us, however we end (unshare(1))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def bootstrap_command(
 ) -> list[str]:
     """The one call that fetches and unpacks everything."""
     return [
-        "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
+        *_APART, "mmdebstrap", "--mode=root", "--variant=minbase", "--format=directory",
         "--skip=output/dev", f"--architectures={debian_architecture}",
         f"--include={','.join(PACKAGES)}",
         *(f"--dpkgopt=path-exclude={pattern}" for pattern in LEFT_OUT),
