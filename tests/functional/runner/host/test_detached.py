@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
-from stanchion.runner.host.detached import EXTRA_FD, exit_code, reader_of, spawn_detached
+from stanchion.runner.host.detached import EXTRA_FD, exit_code, reading, spawn_detached
 
 STARTER = """
 import os, sys
@@ -60,12 +61,23 @@ async def test_it_has_these_descriptors_and_no_other(tmp_path: Path) -> None:
         )
         os.close(its_listing)
         os.close(nothing)
-    reader = await reader_of(listing, limit_bytes=1000)
-    listed = (await reader.read()).decode().split()
+    async with reading(listing, limit_bytes=1000) as reader:
+        listed = (await reader.read()).decode().split()
 
     assert await exit_code(pid) == 0
     assert listed[:4] == ["0", "1", "2", "3"]
     assert len(listed) == 5  # and the listing's own
+
+
+async def test_a_pipe_is_closed_behind_its_reader_although_more_may_come() -> None:
+    end, others = os.pipe()
+    os.write(others, b"ready\n")
+    async with reading(end, limit_bytes=1000) as reader:
+        assert await reader.readline() == b"ready\n"
+    await asyncio.sleep(0)  # the loop closes it in its next turn
+    with pytest.raises(BrokenPipeError):
+        os.write(others, b"more\n")
+    os.close(others)
 
 
 async def test_a_signal_is_a_negative_exit_code() -> None:

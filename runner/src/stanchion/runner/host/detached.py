@@ -6,7 +6,8 @@ Neither asyncio's nor subprocess's own: both kill or complain about a child that
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 EXTRA_FD = 3
 """Where the child finds `extra`."""
@@ -53,10 +54,14 @@ async def exit_code(pid: int) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-async def reader_of(descriptor: int, *, limit_bytes: int) -> asyncio.StreamReader:
-    """A stream of a pipe's read end, which it closes at its end."""
+@asynccontextmanager
+async def reading(descriptor: int, *, limit_bytes: int) -> AsyncIterator[asyncio.StreamReader]:
+    """A stream of a pipe's read end, which is closed behind it, read to its end or not."""
     reader = asyncio.StreamReader(limit=limit_bytes)
-    await asyncio.get_running_loop().connect_read_pipe(
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
     )
-    return reader
+    try:
+        yield reader
+    finally:
+        transport.close()

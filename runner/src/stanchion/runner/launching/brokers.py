@@ -19,7 +19,7 @@ from stanchion.protocol.admin import ErrorReply, Health
 from stanchion.protocol.codec import CodecError, decode
 from stanchion.protocol.exit_codes import ExitCode
 from stanchion.protocol.refusal import RefusedError, refuse
-from stanchion.runner.host.detached import EXTRA_FD, exit_code, reader_of, spawn_detached
+from stanchion.runner.host.detached import EXTRA_FD, exit_code, reading, spawn_detached
 
 START_S = 30.0
 STOP_S = 15.0
@@ -138,13 +138,13 @@ async def _start(paths: StatePaths, config: ConfigFile | None) -> Health:
 
 async def _until_ready(pid: int, ready: int) -> int | None:
     """Its exit code where it ended instead of getting ready; RefusedError where it says why."""
-    reader = await reader_of(ready, limit_bytes=READY_LINE_BYTES)
-    try:
-        if line := await asyncio.wait_for(reader.readline(), START_S):
-            await _check_said(line, pid)
-            return None
-    except TimeoutError:
-        os.kill(pid, signal.SIGKILL)
+    async with reading(ready, limit_bytes=READY_LINE_BYTES) as reader:
+        try:
+            if line := await asyncio.wait_for(reader.readline(), START_S):
+                await _check_said(line, pid)
+                return None
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
     return await exit_code(pid)
 
 

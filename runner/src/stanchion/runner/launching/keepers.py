@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from stanchion.protocol.codec import decode, encode
 from stanchion.runner.host.clean_environment import clean_environment
-from stanchion.runner.host.detached import exit_code, reader_of, spawn_detached
+from stanchion.runner.host.detached import exit_code, reading, spawn_detached
 from stanchion.runner.keeper.order import Failed, Opened, Order, Report
 
 MAX_REPORT_BYTES = 1024 * 1024
@@ -64,9 +64,10 @@ class Keeper:
     async def reports(self) -> AsyncIterator[Report]:
         """What it says, to its end; a keeper that ends without a last word has failed."""
         last: Report | None = None
-        async for line in await reader_of(self._stdout, limit_bytes=MAX_REPORT_BYTES):
-            last = decode(line, Report)  # type: ignore[arg-type]  # a union is a type here
-            yield last
+        async with reading(self._stdout, limit_bytes=MAX_REPORT_BYTES) as said:
+            async for line in said:
+                last = decode(line, Report)  # type: ignore[arg-type]  # a union is a type here
+                yield last
         code = await exit_code(self.pid)
         self._ended = True
         if last is None or isinstance(last, Opened):
