@@ -5,16 +5,18 @@ import dataclasses
 import hashlib
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fakes.echoes import SPELLINGS, shows
 from fakes.relay_stage import Stage
 from stanchion.broker.plane.dialects.openai_chat import READER, ChatFold
 from stanchion.broker.plane.limits import Limits
 from stanchion.broker.plane.relay import MAX_UNREAD_BYTES, Relayed, RelayEnd
 from stanchion.broker.plane.response_reader import Form, ResponseReader
 from stanchion.broker.plane.scrub import Scrubber
-from stanchion.broker.plane.spellings import Spellings
+from stanchion.broker.plane.spellings import LEAST, Spellings
 from stanchion.broker.plane.upstream import Ending
 
 DONE = b"data: [DONE]\n\n"
@@ -39,6 +41,42 @@ EVENTS = [
     event("x", choices=[STOP]), b"data: not JSON\n\n", b"id: 4\n", b"\n", b"data: {}\r\n\r\n",
     event('say "error"'), event("x", error={"message": "overloaded"}), DONE,
 ]  # fmt: skip
+
+
+async def in_its_frame(*last: bytes) -> bytes:
+    """What left of these, behind so many events that the frame of them is known."""
+    before = [event(f" word {number}") for number in range(60)]
+
+    def script(stage: Stage) -> None:
+        for piece in (*before, *last):
+            stage.up.push(piece)
+        stage.up.end(Ending.CUT)
+
+    stage = Stage(LONG, key=SPELLED)
+    relayed = await stage.play(script)
+    assert stage.tap.frame is not None
+    left = stage.down.sent + relayed.held
+    assert left.startswith(b"".join(before))
+    return left.removeprefix(b"".join(before))
+
+
+@pytest.mark.parametrize("cut", range(1, len(KEY)))
+async def test_a_key_that_is_cut_between_two_events_in_the_frame_is_masked(cut: int) -> None:
+    pieces = KEY[:cut].decode(), KEY[cut:].decode()
+    left = await in_its_frame(*map(event, pieces), event(" so"))
+    first = KEY[:cut] if cut < LEAST else b"*" * cut
+    rest = b"*" * (len(KEY) - cut)
+    assert left == b"".join(event(text.decode()) for text in (first, rest, b" so"))
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+async def test_every_spelling_in_a_text_in_the_frame_is_masked(name: str) -> None:
+    spelled = SPELLINGS[name](KEY.decode())
+    echo = event("it is @.").replace(b"@", spelled)
+    left = await in_its_frame(echo, event(" so"))
+    assert len(left) == len(echo + event(" so"))
+    assert not shows(left, KEY.decode())
+    assert b"*" * 8 in left
 
 
 @settings(deadline=None)
