@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from fakes.echoes import SPELLINGS, shows
 from fakes.relay_stage import Stage
 from stanchion.broker.plane.dialects.openai_chat import READER, ChatFold
-from stanchion.broker.plane.limits import Limits
-from stanchion.broker.plane.relay import MAX_UNREAD_BYTES, Relayed, RelayEnd
+from stanchion.broker.plane.limits import MAX_UNREAD_BYTES, Limits
+from stanchion.broker.plane.relay import Relayed, RelayEnd
 from stanchion.broker.plane.response_reader import Form, ResponseReader
 from stanchion.broker.plane.scrub import Scrubber
 from stanchion.broker.plane.spellings import LEAST, Spellings

@@ -6,8 +6,8 @@ import pytest
 from stanchion.broker.plane.dialects.anthropic_messages import READER as ANTHROPIC
 from stanchion.broker.plane.dialects.gemini import READER as GEMINI
 from stanchion.broker.plane.dialects.openai_chat import READER, ChatFold
+from stanchion.broker.plane.limits import MAX_UNREAD_BYTES
 from stanchion.broker.plane.response_reader import (
-    MAX_UNREAD_BYTES,
     Form,
     ResponseReader,
     form_of,

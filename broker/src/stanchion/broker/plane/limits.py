@@ -5,6 +5,9 @@ None of them is on the harness's word. A wait that ends an exchange is named on 
 
 from dataclasses import dataclass
 
+MAX_UNREAD_BYTES = 4 * 1024
+"""Of a stream: a stranger's memory is slow to reach, so several pieces are read at one visit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

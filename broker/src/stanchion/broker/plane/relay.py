@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from stanchion.broker.plane.glance import glance
-from stanchion.broker.plane.limits import Limits
+from stanchion.broker.plane.limits import MAX_UNREAD_BYTES, Limits
 from stanchion.broker.plane.parties import Down, Scrub, Tap
 from stanchion.broker.plane.upstream import Ending, Upstream
 
 MAX_HELD_BYTES = 64 * 1024
-MAX_UNREAD_BYTES = 4 * 1024
-"""Of what passed: a stranger's memory is slow to reach, so several pieces are read at one visit."""
 
 
 class RelayEnd(Enum):

@@ -12,12 +12,11 @@ from enum import Enum
 from stanchion.broker.plane.answering import Came, answered
 from stanchion.broker.plane.dialects.base import DialectReader
 from stanchion.broker.plane.frame import Frame
+from stanchion.broker.plane.limits import MAX_UNREAD_BYTES
 from stanchion.broker.plane.sse import SseEvent, SseOverflowError, SseSplitter, StrayLine
 from stanchion.protocol.exchange import Answered
 
 MAX_WHOLE_BYTES = 64 * 1024 * 1024
-MAX_UNREAD_BYTES = 4 * 1024
-"""Of a stream: a stranger's memory is slow to reach, so several pieces are read at one visit."""
 
 
 class Form(Enum):

@@ -29,27 +29,31 @@ class Document(msgspec.Struct):
     what: object = msgspec.field(default=None, name="object")
 
 
-class _PlainDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    content: str
+class TextDelta(msgspec.Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """Of a message, pieces of its text and its reasoning, and nothing else that has a meaning."""
+
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
     role: str | None = None
     refusal: None = None
-    reasoning_content: None = None
-    reasoning: None = None
     tool_calls: None = None
     function_call: None = None
 
 
-class _PlainChoice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    delta: _PlainDelta
+class TextChoice(msgspec.Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """The same of a choice."""
+
+    delta: TextDelta
     index: int = 0
     finish_reason: None = None
     logprobs: None = None
 
 
-class PlainChunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A chunk with a piece of text and nothing else that has a meaning, as most of a stream are."""
+class TextChunk(msgspec.Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
+    """The same of a chunk, of which none differs from the one before but by its texts."""
 
-    choices: tuple[_PlainChoice]
+    choices: tuple[TextChoice]
     object: Literal["chat.completion.chunk"]
     id: str | None = None
     model: str | None = None
@@ -57,10 +61,27 @@ class PlainChunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     created: Any = None
     system_fingerprint: Any = None
     service_tier: Any = None
-    obfuscation: Any = None
     provider: Any = None
 
 
+class _PlainDelta(TextDelta, kw_only=True):
+    content: str
+    reasoning_content: None = None
+    reasoning: None = None
+
+
+class _PlainChoice(TextChoice, kw_only=True):
+    delta: _PlainDelta
+
+
+class PlainChunk(TextChunk, kw_only=True):
+    """A chunk with a piece of text and nothing else that has a meaning, as most of a stream are."""
+
+    choices: tuple[_PlainChoice]
+    obfuscation: Any = None
+
+
+_text_decoder = msgspec.json.Decoder(TextChunk)
 _plain_decoder = msgspec.json.Decoder(PlainChunk)
 _decoder = msgspec.json.Decoder(Document)
 _list_decoder = msgspec.json.Decoder(list[Document])
@@ -72,6 +93,14 @@ def plain_chunk(data: bytes) -> PlainChunk | None:
     """The chunk, if it is a plain one; None says nothing about it."""
     try:
         return _plain_decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def text_chunk(data: bytes) -> TextChunk | None:
+    """The chunk, if it has text and reasoning only; None says nothing about it."""
+    try:
+        return _text_decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -5,10 +5,8 @@ It must never take a chunk with anything else that has a meaning.
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal
 
-import msgspec
-
+from stanchion.broker.plane.dialects.chat_document import text_chunk
 from stanchion.broker.plane.dialects.chat_parts import Parts
 from stanchion.broker.plane.frame import Frame
 
@@ -20,44 +18,12 @@ _TEXT = re.compile(
 )
 
 
-class _Delta(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    content: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    role: str | None = None
-    refusal: None = None
-    tool_calls: None = None
-    function_call: None = None
-
-
-class _Choice(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    delta: _Delta
-    index: int = 0
-    finish_reason: None = None
-    logprobs: None = None
-
-
-class _Chunk(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    choices: tuple[_Choice]
-    object: Literal["chat.completion.chunk"]
-    id: str | None = None
-    model: str | None = None
-    usage: None = None
-    created: Any = None
-    system_fingerprint: Any = None
-    service_tier: Any = None
-    provider: Any = None
-
-
-_decoder = msgspec.json.Decoder(_Chunk)
-
-
 def frame_of(data: bytes, parts: Parts, model: Callable[[], str | None]) -> Frame | None:
     """What stands around the one text of this chunk, which was taken just now.
 
     `model` gives the name that stands, which a chunk with another one would change.
     """
-    chunk = _decoded(data)
+    chunk = text_chunk(data)
     found = None if chunk is None else _TEXT.match(data)
     if chunk is None or found is None:
         return None
@@ -68,14 +34,7 @@ def frame_of(data: bytes, parts: Parts, model: Callable[[], str | None]) -> Fram
     if not told or texts != [getattr(delta, name)]:
         return None
     setattr(delta, name, _OTHER)
-    if _decoded(start + _OTHER.encode() + end) != chunk:
+    if text_chunk(start + _OTHER.encode() + end) != chunk:
         return None
     frame = Frame(start, end, lambda: named is None or model() == named)
     return frame if frame.stands() else None
-
-
-def _decoded(data: bytes) -> _Chunk | None:
-    try:
-        return _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
